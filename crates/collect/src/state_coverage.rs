@@ -248,8 +248,8 @@ const FIELDS: &[ToolFields] = &[
 
 #[test]
 fn every_tool_field_has_fact_or_reason() {
-    let fixed = Tool::FIXED.iter().map(|tool| tool.spec().name);
-    let major = Tool::MAJOR.iter().map(|tool| tool(0).spec().name);
+    let fixed = Tool::FIXED.iter().map(|tool| tool.program_name());
+    let major = Tool::MAJOR.iter().map(|tool| tool(0).program_name());
     let allowed: BTreeSet<&str> = fixed.chain(major).collect();
     let listed: Vec<&str> = FIELDS
         .iter()

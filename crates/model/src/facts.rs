@@ -4,92 +4,7 @@
 //! fill a [`FactSet`]; every other layer queries that set. A lookup always returns a reading: a
 //! fact without an entry is *not collected*.
 
-pub mod note;
-mod reading;
-mod subject;
-mod value_kind {
-    use super::Value;
-    use crate::version::Version;
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum ValueKind {
-        Bool,
-        Count,
-        Bytes,
-        Micros,
-        /// A number in another unit, such as percent or operations per second; the name or the
-        /// description of the fact gives the unit.
-        Number,
-        Text,
-        Choice(&'static [&'static str]),
-        Version,
-        List,
-        Choices(&'static [&'static str]),
-    }
-
-    impl ValueKind {
-        pub fn is_list(self) -> bool {
-            matches!(self, Self::List | Self::Choices(_))
-        }
-
-        pub fn allowed_words(self) -> Option<&'static [&'static str]> {
-            if let Self::Choice(words) | Self::Choices(words) = self {
-                Some(words)
-            } else {
-                None
-            }
-        }
-
-        pub fn value_kind_description(self) -> String {
-            match self {
-                Self::Bool => "true or false".to_owned(),
-                Self::Count => "a count".to_owned(),
-                Self::Bytes => "a size in bytes".to_owned(),
-                Self::Micros => "microseconds".to_owned(),
-                Self::Number => "a number".to_owned(),
-                Self::Text => "text".to_owned(),
-                Self::Choice(words) => format!("one of: {}", words.join(", ")),
-                Self::Version => "a version".to_owned(),
-                Self::List => "a list of words".to_owned(),
-                Self::Choices(words) => format!("a list of: {}", words.join(", ")),
-            }
-        }
-    }
-
-    pub trait FactValue: Sized {
-        /// Kind of facts with this Rust type; a declaration in the catalogue can name another kind.
-        const KIND: ValueKind;
-
-        fn into_value(self) -> Value;
-        /// Converts a value to the Rust type; `None` if the value has another data type.
-        fn from_value(value: &Value) -> Option<Self>;
-    }
-
-    macro_rules! fact_value {
-        ($type:ty, $variant:ident, $kind:ident) => {
-            impl FactValue for $type {
-                const KIND: ValueKind = ValueKind::$kind;
-
-                fn into_value(self) -> Value {
-                    Value::$variant(self)
-                }
-                fn from_value(value: &Value) -> Option<Self> {
-                    match value {
-                        Value::$variant(inner) => Some(inner.clone()),
-                        _ => None,
-                    }
-                }
-            }
-        };
-    }
-
-    fact_value!(bool, Bool, Bool);
-    fact_value!(u64, Whole, Count);
-    fact_value!(f64, Number, Number);
-    fact_value!(String, Text, Text);
-    fact_value!(Version, Version, Version);
-    fact_value!(Vec<String>, List, List);
-}
+#[macro_use]
 mod choice {
     //! Enums whose variants stand for the words of a fixed list, such as the values of a fact. Code
     //! matches every variant, so the compiler reports each place that a new word affects.
@@ -180,13 +95,13 @@ mod choice {
         }
     }
 
-    /// Declares an enum in which each variant stands for one word, and implements [`Choice`] for
-    /// the enum. A name after the word declares the predicate for that variant.
+    /// Declares enums in which each variant stands for one word, and implements [`Choice`] for
+    /// each enum. A name after the word declares the predicate for that variant.
     #[macro_export]
     macro_rules! choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $(
+    ($($(#[$meta:meta])* pub enum $name:ident { $(
         $(#[$of_value:meta])* $value:ident = $word:literal $($(#[$about:meta])* $is_value:ident)?
-    ),+ $(,)? }) => {
+    ),+ $(,)? })+) => { $(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$of_value])* $value),+ }
@@ -215,22 +130,105 @@ mod choice {
                 f.write_str(self.as_str())
             }
         }
-    };
+    )+ };
 }
+}
+pub mod note;
+mod reading;
+mod subject;
+mod value_kind {
+    use super::Value;
+    use crate::version::Version;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ValueKind {
+        Bool,
+        Count,
+        Bytes,
+        Micros,
+        /// A number in another unit, such as percent or operations per second; the name or the
+        /// description of the fact gives the unit.
+        Number,
+        Text,
+        Choice(&'static [&'static str]),
+        Version,
+        List,
+        Choices(&'static [&'static str]),
+    }
+
+    impl ValueKind {
+        pub fn is_list(self) -> bool {
+            matches!(self, Self::List | Self::Choices(_))
+        }
+
+        pub fn allowed_words(self) -> Option<&'static [&'static str]> {
+            if let Self::Choice(words) | Self::Choices(words) = self {
+                Some(words)
+            } else {
+                None
+            }
+        }
+
+        pub fn value_kind_description(self) -> String {
+            match self {
+                Self::Bool => "true or false".to_owned(),
+                Self::Count => "a count".to_owned(),
+                Self::Bytes => "a size in bytes".to_owned(),
+                Self::Micros => "microseconds".to_owned(),
+                Self::Number => "a number".to_owned(),
+                Self::Text => "text".to_owned(),
+                Self::Choice(words) => format!("one of: {}", words.join(", ")),
+                Self::Version => "a version".to_owned(),
+                Self::List => "a list of words".to_owned(),
+                Self::Choices(words) => format!("a list of: {}", words.join(", ")),
+            }
+        }
+    }
+
+    pub trait FactValue: Sized {
+        /// Kind of facts with this Rust type; a declaration in the catalogue can name another kind.
+        const KIND: ValueKind;
+
+        fn into_value(self) -> Value;
+        /// Converts a value to the Rust type; `None` if the value has another data type.
+        fn from_value(value: &Value) -> Option<Self>;
+    }
+
+    macro_rules! fact_value {
+        ($type:ty, $variant:ident, $kind:ident) => {
+            impl FactValue for $type {
+                const KIND: ValueKind = ValueKind::$kind;
+
+                fn into_value(self) -> Value {
+                    Value::$variant(self)
+                }
+                fn from_value(value: &Value) -> Option<Self> {
+                    match value {
+                        Value::$variant(inner) => Some(inner.clone()),
+                        _ => None,
+                    }
+                }
+            }
+        };
+    }
+
+    fact_value!(bool, Bool, Bool);
+    fact_value!(u64, Whole, Count);
+    fact_value!(f64, Number, Number);
+    fact_value!(String, Text, Text);
+    fact_value!(Version, Version, Version);
+    fact_value!(Vec<String>, List, List);
 }
 mod server_area {
     //! Database servers, and the areas of their facts and settings. An area is the word before the
     //! dot, as in `pg.fsync`; a server has only the facts and settings of its own area.
 
     use super::Choice;
-    use crate::choice;
 
     choice! {
         /// The family of servers that facts and settings belong to; MariaDB belongs to `Mysql`.
         pub enum ServerArea { Pg = "pg", Mysql = "mysql" }
-    }
 
-    choice! {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum ServerKind {

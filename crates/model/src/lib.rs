@@ -5,6 +5,7 @@
 //! [`parallel`] starts threads.
 
 pub mod escape;
+#[macro_use]
 pub mod facts;
 pub mod limits;
 pub mod parallel;

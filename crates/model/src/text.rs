@@ -5,6 +5,7 @@
 //! reverses the escapes, so different names stay different. [`escape_display_unsafe`] is a second
 //! safeguard where facts are stored and documents are written.
 
+pub mod bytes;
 pub mod json {
     //! Finds the JSON document in a tool's output; warnings may precede or follow the document.
 

@@ -30,7 +30,7 @@ pub fn parse_ignoring_verification_stamps<'t, T: Deserialize<'t>>(
 }
 
 /// The rows of a document that has rows of one kind.
-pub(crate) fn parse_rows<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, Error> {
+pub fn parse_rows<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, Error> {
     let kinds: BTreeMap<String, Vec<T>> = parse_ignoring_verification_stamps(text)?;
     Ok(kinds.into_values().flatten().collect())
 }

@@ -44,15 +44,11 @@ struct PreRelease {
     suffix: String,
 }
 
-const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
+const STAGES: [(&str, usize); 4] = [("devel", 0), ("beta", 1), ("-rc", 2), ("rc", 2)];
 
 impl PreRelease {
     fn parse_prefix(text: &str) -> Option<(Self, &str)> {
-        let marks = STAGES
-            .iter()
-            .enumerate()
-            .flat_map(|(stage, marks)| marks.iter().map(move |mark| (stage, mark)));
-        marks.into_iter().find_map(|(stage, mark)| {
+        STAGES.into_iter().find_map(|(mark, stage)| {
             let after = text.strip_prefix(mark)?;
             let digits = after.bytes().take_while(u8::is_ascii_digit).count();
             let (written, rest) = text.split_at_checked(mark.len() + digits)?;

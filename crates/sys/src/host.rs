@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::SubjectLimits;
 use crate::subprocess::MessageBytes;
-use crate::text;
+use crate::text::{self, bytes};
 
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
@@ -44,8 +44,8 @@ pub use question::Question;
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
 pub use timestamp::HostTimestamp;
-pub use tool::{SERVER_DIRECTORIES, Tool};
-pub use trial_tool::{TrialTool, is_loop_device_path};
+pub use tool::{Tool, is_loop_device_path};
+pub use trial_tool::TrialTool;
 
 /// User and group id of `nobody`. The kernel also reports this id for users and groups that are not
 /// mapped in this namespace (overflowuid and overflowgid).
@@ -80,16 +80,12 @@ choice! {
         /// options. The path of a key is never kept.
         Crypttab = "crypttab",
     }
-}
 
-choice! {
     pub enum SuperblockKind {
         Ext = "ext",
         Xfs = "xfs",
     }
-}
 
-choice! {
     #[derive(Serialize, Deserialize)]
     pub enum HostErrorKind {
         Absent = "absent",
@@ -117,13 +113,13 @@ impl HostError {
     }
 
     pub fn is_eio(&self) -> bool {
-        self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
+        *self == nix::errno::Errno::EIO.into()
     }
 
     /// Whether the call failed with EPERM. Root gets EPERM too if a container or a security policy
     /// forbids the call.
     pub fn is_eperm(&self) -> bool {
-        self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
+        *self == nix::errno::Errno::EPERM.into()
     }
 
     /// Whether the process (EMFILE) or the system (ENFILE) was out of file descriptors. The detail
@@ -264,18 +260,13 @@ pub trait Host: Sync {
 
     fn inode_flags(&self, path: &Path) -> Result<u32, HostError> {
         let answer = self.ask(&Question::Flags(path.to_owned()))?;
-        let number = std::str::from_utf8(&answer)
-            .ok()
-            .and_then(|text| text.trim().parse().ok());
-        number.ok_or_else(|| HostError::failed("the inode flags are not a number"))
+        bytes::parse(answer.trim_ascii())
+            .ok_or_else(|| HostError::failed("the inode flags are not a number"))
     }
 
     fn process_start_time(&self, pid: u32) -> Result<HostTimestamp, HostError> {
         let answer = self.ask(&Question::ProcessStart(pid))?;
-        let number = std::str::from_utf8(&answer)
-            .ok()
-            .and_then(|text| text.trim().parse().ok());
-        number
+        bytes::parse(answer.trim_ascii())
             .map(HostTimestamp::from_unix_nanos)
             .ok_or_else(|| HostError::failed("the start time is not a number"))
     }

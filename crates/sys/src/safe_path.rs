@@ -7,12 +7,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::prelude::*;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use serde::{Deserialize, Serialize};
 
 use crate::text;
@@ -26,8 +26,6 @@ const STICKY: u32 = 0o1000;
 
 const PROC: u64 = 0x9fa0;
 const FUSE: u64 = 0x6573_5546;
-
-const LOOKUP_FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
@@ -181,19 +179,16 @@ impl PathWalk {
         path: &Path,
         missing: MissingDirectoryPolicy,
     ) -> Result<Self, PathError> {
-        let here = rustix::fs::openat(CWD, ".", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
-        let here = here.map_err(|error| PathError::System {
+        let current = open_component(CWD, ".").map_err(|error| PathError::System {
             at: path.to_owned(),
             error,
         })?;
-        let remaining = reversed_components(path);
-        let at = PathBuf::new();
         Ok(Self {
             walker,
             missing,
-            current: here,
-            at,
-            remaining,
+            current,
+            at: PathBuf::new(),
+            remaining: reversed_components(path),
             links: 0,
             last_was_link: false,
             foreign_owner: None,
@@ -205,6 +200,10 @@ impl PathWalk {
             at: self.at.join(name),
             error,
         }
+    }
+
+    fn or_path_error<T>(&self, name: &OsStr, result: Result<T, Errno>) -> Result<T, PathError> {
+        result.map_err(|error| self.path_system_error(name, error))
     }
 
     /// The last name and its status, unless the path ends at a directory.
@@ -226,22 +225,19 @@ impl PathWalk {
 
     fn walk_component(&mut self, name: &OsStr) -> Result<NameLookup, PathError> {
         if name == "/" {
-            let root =
-                rustix::fs::openat(CWD, "/", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
-            self.current = root.map_err(|error| self.path_system_error(name, error))?;
+            self.current = self.or_path_error(name, open_component(CWD, "/"))?;
             self.at = PathBuf::from("/");
             return Ok(NameLookup::Continue);
         }
         self.check_directory_and_record_owner()?;
-        let found = match rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()) {
+        let found = match open_component(&self.current, name) {
             Err(Errno::NOENT) => match self.missing_directory_mode() {
                 None => return Ok(NameLookup::Missing),
-                Some(mode) => self.create_and_open_directory(name, mode)?,
+                Some(mode) => self.or_path_error(name, self.create_and_open_directory(name, mode)),
             },
-            found => found.map_err(|error| self.path_system_error(name, error))?,
-        };
-        let stat =
-            rustix::fs::fstat(&found).map_err(|error| self.path_system_error(name, error))?;
+            found => self.or_path_error(name, found),
+        }?;
+        let stat = self.or_path_error(name, rustix::fs::fstat(&found))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => self.follow_link(name, &found, &stat)?,
             FileType::Directory => {
@@ -262,13 +258,11 @@ impl PathWalk {
         }
     }
 
-    fn create_and_open_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, PathError> {
-        let failed = |error| self.path_system_error(name, error);
+    fn create_and_open_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, Errno> {
         match rustix::fs::mkdirat(&self.current, name, Mode::from_raw_mode(mode)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(failed(error)),
+            Ok(()) | Err(Errno::EXIST) => open_component(&self.current, name),
+            Err(error) => Err(error),
         }
-        rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()).map_err(failed)
     }
 
     /// Continues the walk at a link's target. The names of the target precede the remaining names
@@ -292,8 +286,7 @@ impl PathWalk {
                 error: Errno::LOOP,
             });
         }
-        let text = rustix::fs::readlinkat(link, "", Vec::new())
-            .map_err(|error| self.path_system_error(name, error))?;
+        let text = self.or_path_error(name, rustix::fs::readlinkat(link, "", Vec::new()))?;
         let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
         self.last_was_link |= self.remaining.is_empty();
         self.remaining.extend(reversed_components(&text));
@@ -303,8 +296,7 @@ impl PathWalk {
     /// Refuses a directory in which other users could replace files, and records an owner other
     /// than the user or root.
     fn check_directory_and_record_owner(&mut self) -> Result<(), PathError> {
-        let stat = rustix::fs::fstat(&self.current)
-            .map_err(|error| self.path_system_error(OsStr::new(""), error))?;
+        let stat = self.or_path_error(OsStr::new(""), rustix::fs::fstat(&self.current))?;
         let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
         let writers = if own_group { 0o002 } else { 0o022 };
         if stat.st_mode & writers != 0 && stat.st_mode & STICKY == 0 {
@@ -346,6 +338,12 @@ impl PathWalk {
             foreign_owner: self.foreign_owner,
         })
     }
+}
+
+/// Opens a name in a directory without following a link.
+fn open_component(directory: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
 }
 
 fn reversed_components(path: &Path) -> Vec<OsString> {

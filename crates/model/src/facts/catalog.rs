@@ -124,13 +124,11 @@ pub mod boot {
     choice! {
         pub enum BootDeviceState { There = "there", Missing = "missing", Other = "other", None = "none" }
     }
-
-    use crate::facts::choice;
 }
 pub mod cluster {
     //! Facts of the data directories of all kinds of database servers.
 
-    use crate::facts::{ServerKind, choice};
+    use crate::facts::ServerKind;
 
     choice! {
         /// Whether a log is large enough for the amount that is written to it.
@@ -186,25 +184,15 @@ pub mod controller {
             Absent = "absent",
             Unreadable = "unreadable",
         }
-    }
 
-    choice! {
         pub enum CachePolicy { WriteBack = "write back", WriteThrough = "write through", AlwaysWriteBack = "always write back" }
-    }
 
-    choice! {
         pub enum CachePolicyInForce { WriteBack = "write back", WriteThrough = "write through" }
-    }
 
-    choice! {
         pub enum BatteryFailurePolicy { WriteThrough = "write through", Stays = "stays" }
-    }
 
-    choice! {
         pub enum MemberDiskCache { Off = "off", On = "on", DiskDefault = "disk default" }
     }
-
-    use crate::facts::choice;
 }
 pub mod device;
 pub mod drill {
@@ -287,7 +275,6 @@ pub mod host {
         }
     }
 
-    use crate::facts::choice;
     use crate::version::Version;
 }
 pub mod kernel {
@@ -346,7 +333,6 @@ pub mod kernel {
         pub enum ZfsSupport { Supported = "supported", TooNew = "too new", NotUsed = "not used" }
     }
 
-    use crate::facts::choice;
     use crate::version::Version;
 }
 pub mod mount;
@@ -437,8 +423,6 @@ pub mod probe {
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
-    use crate::facts::choice;
-
     use super::postgres::WalSyncMethod;
 }
 pub mod target;
@@ -478,9 +462,7 @@ pub mod trial {
             /// btrfs with the flag +C (no copy-on-write) on the directory of the log.
             BtrfsNocow = "btrfs-nocow",
         }
-    }
 
-    choice! {
         /// How reliable the figures of a trial are, by the place of the measurement.
         pub enum TrialBasis {
             /// Measured on the disk itself.
@@ -502,8 +484,6 @@ pub mod trial {
             matches!(self, Self::Disk | Self::Faithful | Self::OrderOnly)
         }
     }
-
-    use crate::facts::choice;
 
     use super::postgres::WalSyncMethod;
 }

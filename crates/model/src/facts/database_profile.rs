@@ -40,19 +40,11 @@ pub struct DirectorySpec {
     pub optional: bool,
 }
 
-const fn required_directory(role: DirectoryRole, key: &'static KeyInfo) -> DirectorySpec {
+const fn directory(role: DirectoryRole, key: &'static KeyInfo, optional: bool) -> DirectorySpec {
     DirectorySpec {
         role,
         key,
-        optional: false,
-    }
-}
-
-const fn optional_directory(role: DirectoryRole, key: &'static KeyInfo) -> DirectorySpec {
-    DirectorySpec {
-        role,
-        key,
-        optional: true,
+        optional,
     }
 }
 
@@ -68,9 +60,9 @@ static POSTGRES: DatabaseProfile = DatabaseProfile {
     // PostgreSQL names the directory after its version: `PG_15_202209061`.
     tablespace_prefix: Some("PG_"),
     directories: &[
-        required_directory(DirectoryRole::Data, &postgres::DATA.info),
-        required_directory(DirectoryRole::Wal, &postgres::WAL.info),
-        optional_directory(DirectoryRole::Tablespace, &postgres::TABLESPACES.info),
+        directory(DirectoryRole::Data, &postgres::DATA.info, false),
+        directory(DirectoryRole::Wal, &postgres::WAL.info, false),
+        directory(DirectoryRole::Tablespace, &postgres::TABLESPACES.info, true),
     ],
     wal_method: Some(&postgres::WAL_SYNC_METHOD),
 };
@@ -94,12 +86,16 @@ static MYSQL: DatabaseProfile = DatabaseProfile {
     ],
     tablespace_prefix: None,
     directories: &[
-        required_directory(DirectoryRole::Data, &mysql::DATA.info),
-        required_directory(DirectoryRole::Data, &mysql::INNODB_DATA.info),
-        required_directory(DirectoryRole::Redo, &mysql::REDO.info),
-        optional_directory(DirectoryRole::Binlog, &mysql::BINLOG.info),
-        optional_directory(DirectoryRole::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
-        optional_directory(DirectoryRole::Undo, &mysql::UNDO.info),
+        directory(DirectoryRole::Data, &mysql::DATA.info, false),
+        directory(DirectoryRole::Data, &mysql::INNODB_DATA.info, false),
+        directory(DirectoryRole::Redo, &mysql::REDO.info, false),
+        directory(DirectoryRole::Binlog, &mysql::BINLOG.info, true),
+        directory(
+            DirectoryRole::Doublewrite,
+            &mysql::DOUBLEWRITE_DIR.info,
+            true,
+        ),
+        directory(DirectoryRole::Undo, &mysql::UNDO.info, true),
     ],
     wal_method: None,
 };

@@ -58,12 +58,6 @@ pub struct FactSet {
 /// of outputs comes from [`FactSet::order`].
 type FastMap<K, V> = HashMap<K, V, FixedState>;
 
-fn override_with_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
-    if let Some(assumed) = assumed {
-        Arc::make_mut(row).insert_all(assumed);
-    }
-}
-
 impl FactSet {
     /// Replaces any earlier reading except an assumed one.
     pub fn insert<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
@@ -106,15 +100,9 @@ impl FactSet {
     /// Copies the reading of `of` to `subject`. Does nothing if there is no such reading, or if the
     /// reading of `subject` is assumed.
     pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
-        let Some(reading) = self
-            .facts
-            .get(of)
-            .and_then(|row| row.get(key.id))
-            .map(Arc::clone)
-        else {
-            return;
-        };
-        if !self.is_assumed(subject, key.id) {
+        if let Some(reading) = self.facts.get(of).and_then(|row| row.get(key.id)).cloned()
+            && !self.is_assumed(subject, key.id)
+        {
             self.facts_mut_or_insert(subject).insert(key, reading);
         }
     }
@@ -425,16 +413,19 @@ impl FactSet {
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
             let assumed = self.assumed.get(&subject);
-            match self.facts.entry(subject) {
+            let row = match self.facts.entry(subject) {
                 Entry::Vacant(place) => {
                     self.order.insert(place.key().clone());
-                    let row = place.insert(facts);
-                    override_with_assumed(row, assumed);
+                    place.insert(facts)
                 }
-                Entry::Occupied(mut place) => {
-                    Arc::make_mut(place.get_mut()).insert_all(&facts);
-                    override_with_assumed(place.get_mut(), assumed);
+                Entry::Occupied(place) => {
+                    let row = place.into_mut();
+                    Arc::make_mut(row).insert_all(&facts);
+                    row
                 }
+            };
+            if let Some(assumed) = assumed {
+                Arc::make_mut(row).insert_all(assumed);
             }
         }
         for (top, below) in other.below {
@@ -492,7 +483,7 @@ impl FactSet {
         part
     }
 
-    /// Merges the result of [`Self::subset`] back. Facts of `part` about `subjects` replace those
+    /// Merges the result of [`Self::subset_with_layers_below`] back. Facts of `part` about `subjects` replace those
     /// of this set, even newer ones. Facts of `part` about other subjects are ignored.
     pub fn merge_subset<'s>(
         &mut self,

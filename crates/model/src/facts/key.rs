@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Scope, Value, ValueKind, choice};
+use super::{Scope, Value, ValueKind};
 use crate::text;
 
 /// How a fact behaves from one run to the next; a comparison of two reports depends on this

@@ -175,36 +175,23 @@ impl<T> Reading<T> {
     }
 }
 
-/// The kinds of failed or omitted attempts to read a value.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnknownReason {
-    /// The file, program or attribute does not exist.
-    Absent,
-    /// The file or attribute exists, but walwise may not read it.
-    Denied,
-    /// The file, program or server did not answer before its deadline.
-    TimedOut,
-    /// There was an answer that walwise cannot parse.
-    Malformed,
-    /// There was an answer, but several values fit it.
-    Ambiguous,
-    /// The value was not part of this run, or is missing from the capture.
-    NotCollected,
-}
-
-impl fmt::Display for UnknownReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Absent => "not available",
-            Self::Denied => "denied",
-            Self::TimedOut => "timed out",
-            Self::Malformed => "malformed",
-            Self::Ambiguous => "ambiguous",
-            Self::NotCollected => "not collected",
-        })
+choice! {
+    /// The kinds of failed or omitted attempts to read a value.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum UnknownReason {
+        /// The file, program or attribute does not exist.
+        Absent = "not available",
+        /// The file or attribute exists, but walwise may not read it.
+        Denied = "denied",
+        /// The file, program or server did not answer before its deadline.
+        TimedOut = "timed out",
+        /// There was an answer that walwise cannot parse.
+        Malformed = "malformed",
+        /// There was an answer, but several values fit it.
+        Ambiguous = "ambiguous",
+        /// The value was not part of this run, or is missing from the capture.
+        NotCollected = "not collected",
     }
 }
 

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::Choice;
-use crate::choice;
 use crate::text::escape_display_unsafe;
 
 choice! {

@@ -19,17 +19,16 @@ impl PostgresSettingRow {
             return Ternary::False;
         }
         let (line, minor) = major_and_minor(server);
-        let newest = self.since.iter().max();
-        if newest.is_some_and(|newest| line >= self::major_and_minor(newest).0 && server >= newest)
+        if self
+            .since
+            .iter()
+            .max()
+            .is_some_and(|newest| server >= newest)
         {
             return Ternary::True;
         }
-        match self
-            .since
-            .iter()
-            .map(self::major_and_minor)
-            .find(|(known, _)| *known == line)
-        {
+        let mut lines = self.since.iter().map(major_and_minor);
+        match lines.find(|(known, _)| *known == line) {
             Some((_, from)) => match (minor, from) {
                 (_, None) => Ternary::True,
                 (None, Some(_)) => Ternary::Unknown,

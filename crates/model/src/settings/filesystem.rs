@@ -3,8 +3,6 @@
 
 use serde::Serialize;
 
-use crate::choice;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesystemProperties {
     /// Minimum number of flushes that a commit sends to the disk.

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use super::Version;
 use crate::ternary::Ternary;
 
+use Ternary::{False, True, Unknown};
 /// Releases of one product that have a fault. A *line* is the fixed release without its last
 /// number: 6.1 for 6.1.66, 17 for 17.3.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,16 +51,14 @@ impl AffectedReleases {
 
     fn is_after_fault_introduced(&self, version: &Version) -> Ternary {
         if self.from.is_empty() {
-            return Ternary::True;
+            return True;
         }
         let one = |from: &Version| match from.number_count() {
             0..=2 => (version >= from).into(),
-            _ if !version.shares_first_numbers_with(from, from.number_count() - 1) => {
-                Ternary::False
-            }
-            _ if version >= from => Ternary::True,
-            _ if version.may_have_hidden_fixes() => Ternary::Unknown,
-            _ => Ternary::False,
+            _ if !version.shares_first_numbers_with(from, from.number_count() - 1) => False,
+            _ if version >= from => True,
+            _ if version.may_have_hidden_fixes() => Unknown,
+            _ => False,
         };
         Ternary::any(self.from.iter().map(one))
     }
@@ -72,20 +71,18 @@ impl AffectedReleases {
             .iter()
             .filter(|_| !version.vendor_tail().starts_with('('));
         let mut by_build = builds.map(|build| version.build_at_least(build));
-        if let Some(decided) = by_build.find(|truth| *truth != Ternary::Unknown) {
+        if let Some(decided) = by_build.find(|truth| *truth != Unknown) {
             return decided;
         }
         match self.is_fixed_by_number(version) {
-            Ternary::Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => {
-                Ternary::False
-            }
-            truth @ (Ternary::True | Ternary::Unknown | Ternary::False) => truth,
+            Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => False,
+            truth @ (True | Unknown | False) => truth,
         }
     }
 
     fn is_fixed_by_number(&self, version: &Version) -> Ternary {
         if self.fixed.iter().max().is_some_and(|last| version >= last) {
-            return Ternary::True;
+            return True;
         }
         let tail = version.vendor_tail();
         let hidden = version.may_have_hidden_fixes()
@@ -107,16 +104,16 @@ impl AffectedReleases {
             fix.number_count() == depth && version.shares_first_numbers_with(fix, depth - 1)
         };
         match self.fixed.iter().find(names_line) {
-            Some(fix) if version >= fix => Ternary::True,
+            Some(fix) if version >= fix => True,
             // The version may be any release of its line, as `14` without a minor number.
-            Some(fix) if version.number_count() < fix.number_count() => Ternary::Unknown,
-            Some(_) if hidden => Ternary::Unknown,
-            None if of(&self.unfixed) && !version.has_backports() => Ternary::False,
-            None if of(&self.unverified) => Ternary::Unknown,
+            Some(fix) if version.number_count() < fix.number_count() => Unknown,
+            Some(_) if hidden => Unknown,
+            None if of(&self.unfixed) && !version.has_backports() => False,
+            None if of(&self.unverified) => Unknown,
             // Unknown, because a distribution may fix a line itself after upstream has stopped
             // maintaining it.
-            None if hidden || tail.starts_with('(') => Ternary::Unknown,
-            Some(_) | None => Ternary::False,
+            None if hidden || tail.starts_with('(') => Unknown,
+            Some(_) | None => False,
         }
     }
 }

@@ -14,11 +14,9 @@ use super::{Host, HostResult, Question, mask};
 use crate::limits::SubjectLimits;
 use walwise_model::parallel::lock;
 
-type CachedAnswer = HostResult;
-
 pub struct CachingHost<H> {
     host: H,
-    answers: Mutex<HashMap<Question, Arc<OnceLock<CachedAnswer>>>>,
+    answers: Mutex<HashMap<Question, Arc<OnceLock<HostResult>>>>,
 }
 
 impl<H: Deref<Target: Host>> CachingHost<H> {

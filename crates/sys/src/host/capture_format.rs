@@ -23,14 +23,12 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::{HostError, HostResult, Question, question};
+use super::{HostError, HostErrorKind, HostResult, Question, question};
 use crate::limits::CAPTURE;
-use crate::text;
+use crate::text::{self, bytes};
 use walwise_model::facts::Choice as _;
 
-pub type HostAnswer = HostResult;
-
-pub type Answers = BTreeMap<Question, HostAnswer>;
+pub type Answers = BTreeMap<Question, HostResult>;
 
 const HEADER: &str = "walwise host 1";
 
@@ -123,13 +121,12 @@ pub fn parse_capture(bytes: &[u8]) -> Result<(Answers, Vec<String>), CapturePars
 /// entries.
 fn parse_capture_entries(
     bytes: &[u8],
-    put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
+    mut put: impl FnMut(Range<usize>, Question, HostResult) -> bool,
 ) -> Result<Vec<String>, CaptureParseError> {
     if bytes.len() > CAPTURE {
         return Err(CaptureParseError::TooLarge);
     }
-    let mut lines = bytes.split(|b| *b == b'\n');
-    let first = lines.next().unwrap_or_default();
+    let first = bytes::lines(bytes).next().unwrap_or_default();
     let header = first.strip_suffix(b"\r").unwrap_or(first);
     if header != HEADER.as_bytes() {
         let version = header
@@ -139,19 +136,76 @@ fn parse_capture_entries(
             CaptureParseError::Version(text::display_safe(v))
         }));
     }
-    let mut reader = CaptureParser {
-        on_entry: put,
-        problems: CaptureProblems::default(),
-        entry: None,
+    let mut problems = Vec::new();
+    let mut omitted = 0;
+    let mut add_problem = |line: usize, what| {
+        if problems.len() < MAX_PROBLEMS {
+            problems.push(format!("capture, line {line}: {what}; entry ignored"));
+        } else {
+            omitted += 1;
+        }
     };
-    let mut start = first.len() + 1;
-    for (number, line) in (2..).zip(lines) {
-        let end = start + line.len();
-        reader.parse_line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
-        start = end + 1;
+    let (mut start, mut line) = (first.len() + 1, 2);
+    let body = bytes.get(start..).unwrap_or_default();
+    for entry in body.chunk_by(|before, byte| *before != b'\n' || continues_entry(*byte)) {
+        let place = start..start + entry.len();
+        // Only the text before the first question can begin otherwise.
+        if !entry.first().copied().is_some_and(continues_entry) {
+            let parsed = parse_entry(entry).and_then(|(question, answer)| {
+                let is_new = put(place.clone(), question, answer);
+                is_new.then_some(()).ok_or((0, "duplicate question"))
+            });
+            if let Err((at, what)) = parsed {
+                add_problem(line + at, what);
+            }
+        }
+        start = place.end;
+        line += bytes::lines(entry).count() - 1;
     }
-    reader.finish_entry();
-    Ok(reader.problems.into_messages())
+    problems
+        .extend((omitted > 0).then(|| format!("capture: {omitted} more entries cannot be read")));
+    Ok(problems)
+}
+
+/// Whether a line that begins with this byte is empty, a comment, or a line of an answer.
+fn continues_entry(byte: u8) -> bool {
+    b"|:!#\r\n".contains(&byte)
+}
+
+/// Parses the line of a question and the lines of its answer. The error is the index of the faulty
+/// line, with a description.
+fn parse_entry(text: &[u8]) -> Result<(Question, HostResult), (usize, &'static str)> {
+    let lines = bytes::lines(text).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines = lines.enumerate();
+    let question = lines
+        .next()
+        .and_then(|(_, line)| question::decode(str::from_utf8(line).ok()?))
+        .ok_or((0, "unknown question"))?;
+    let mut answer = None;
+    let mut is_complete = false;
+    for (at, line) in lines {
+        let (mark, rest) = match line.split_first() {
+            None | Some((b'#', _)) => continue,
+            Some((mark, rest)) => (*mark, rest),
+        };
+        let words = str::from_utf8(rest).map_err(|_| (at, "not UTF-8"))?;
+        if is_complete || mark == b'\r' || mark == b'!' && answer.is_some() {
+            return Err((at, "the line does not continue the previous line"));
+        }
+        is_complete = mark != b'|';
+        if mark == b'!' {
+            let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
+            let kind = HostErrorKind::from_word(kind).ok_or((at, "unknown kind of error"))?;
+            let detail = display_safe_detail(detail.trim_end());
+            answer = Some(Err(HostError::new(kind, detail)));
+        } else if let Ok(bytes) = answer.get_or_insert_with(|| Ok(Vec::new())) {
+            bytes.append(&mut text::decode_display_safe(words));
+            if mark == b'|' {
+                bytes.push(answer_separator(&question));
+            }
+        }
+    }
+    Ok((question, answer.ok_or((0, "the question has no answer"))?))
 }
 
 /// A capture whose answers are parsed on demand. Parsed answers of ten thousand disks would take
@@ -184,16 +238,21 @@ impl IndexedCapture {
         self.text.len()
     }
 
-    pub fn get(&self, question: &Question) -> Option<HostAnswer> {
+    pub fn get(&self, question: &Question) -> Option<HostResult> {
         let place = self.places.get(&question_hash(question))?;
-        let (found, answer) = parse_entry(&self.text, place)?;
+        let (found, answer) = self.entry_at(place)?;
         (found == *question).then_some(answer)
+    }
+
+    fn entry_at(&self, place: &Range<u32>) -> Option<(Question, HostResult)> {
+        let place = usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?;
+        parse_entry(self.text.get(place)?).ok()
     }
 
     pub fn questions(&self) -> impl Iterator<Item = Question> {
         self.places
             .values()
-            .filter_map(|place| parse_entry(&self.text, place))
+            .filter_map(|place| self.entry_at(place))
             .map(|(question, _)| question)
     }
 }
@@ -208,137 +267,6 @@ fn saturating_u32_range(place: Range<usize>) -> Range<u32> {
     narrow(place.start)..narrow(place.end)
 }
 
-fn parse_entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
-    let text = text.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)?;
-    let mut found = None;
-    let mut reader = CaptureParser {
-        on_entry: |_, question, answer| {
-            found = Some((question, answer));
-            true
-        },
-        problems: CaptureProblems::default(),
-        entry: None,
-    };
-    for line in text.split(|b| *b == b'\n') {
-        reader.parse_line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
-    }
-    reader.finish_entry();
-    found
-}
-
-#[derive(Default)]
-struct CaptureProblems {
-    first: Vec<String>,
-    omitted: usize,
-}
-
-impl CaptureProblems {
-    fn add_problem(&mut self, line: usize, what: &str) {
-        if self.first.len() < MAX_PROBLEMS {
-            self.first
-                .push(format!("capture, line {line}: {what}; entry ignored"));
-        } else {
-            self.omitted += 1;
-        }
-    }
-
-    fn into_messages(mut self) -> Vec<String> {
-        if self.omitted > 0 {
-            self.first.push(format!(
-                "capture: {} more entries cannot be read",
-                self.omitted
-            ));
-        }
-        self.first
-    }
-}
-
-struct CaptureEntry {
-    line: usize,
-    place: Range<usize>,
-    question: Question,
-    answer: Option<HostAnswer>,
-    /// Whether no further line may follow.
-    is_complete: bool,
-}
-
-struct CaptureParser<F> {
-    on_entry: F,
-    problems: CaptureProblems,
-    entry: Option<CaptureEntry>,
-}
-
-impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureParser<F> {
-    fn parse_line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
-        match line.split_first() {
-            None | Some((b'#', _)) => {}
-            Some((mark @ (b'|' | b':' | b'!'), rest)) => {
-                // Without a current entry, the line belongs to an entry that was rejected.
-                let Some(entry) = &mut self.entry else {
-                    return;
-                };
-                entry.place.end = place.end;
-                if let Err(what) = entry.append_answer_line(*mark, rest) {
-                    self.entry = None;
-                    self.problems.add_problem(number, what);
-                }
-            }
-            Some(_) => {
-                self.finish_entry();
-                let question = str::from_utf8(line).ok().and_then(question::decode);
-                match question {
-                    Some(question) => {
-                        self.entry = Some(CaptureEntry {
-                            line: number,
-                            place,
-                            question,
-                            answer: None,
-                            is_complete: false,
-                        });
-                    }
-                    None => self.problems.add_problem(number, "unknown question"),
-                }
-            }
-        }
-    }
-
-    fn finish_entry(&mut self) {
-        let Some(entry) = self.entry.take() else {
-            return;
-        };
-        let Some(answer) = entry.answer else {
-            let what = "the question has no answer";
-            return self.problems.add_problem(entry.line, what);
-        };
-        if !(self.on_entry)(entry.place, entry.question, answer) {
-            self.problems.add_problem(entry.line, "duplicate question");
-        }
-    }
-}
-
-impl CaptureEntry {
-    fn append_answer_line(&mut self, mark: u8, rest: &[u8]) -> Result<(), &'static str> {
-        const MISPLACED: &str = "the line does not continue the previous line";
-        let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
-        if self.is_complete || mark == b'!' && self.answer.is_some() {
-            return Err(MISPLACED);
-        }
-        self.is_complete = mark != b'|';
-        if mark == b'!' {
-            let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
-            let kind = super::HostErrorKind::from_word(kind).ok_or("unknown kind of error")?;
-            let detail = display_safe_detail(detail.trim_end());
-            self.answer = Some(Err(HostError::new(kind, detail)));
-        } else if let Ok(bytes) = self.answer.get_or_insert_with(|| Ok(Vec::new())) {
-            bytes.append(&mut text::decode_display_safe(words));
-            if mark == b'|' {
-                bytes.push(answer_separator(&self.question));
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -346,10 +274,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::host::HostErrorKind;
     use crate::host::question::tests::any_question;
 
-    fn any_answer() -> impl Strategy<Value = HostAnswer> {
+    fn any_answer() -> impl Strategy<Value = HostResult> {
         let kind = prop::sample::select(vec![
             HostErrorKind::Absent,
             HostErrorKind::Denied,

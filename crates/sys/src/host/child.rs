@@ -76,24 +76,18 @@ impl ChildHost {
     }
 
     pub fn ask(&self, question: &Question, deadline: Duration) -> HostResult {
-        let failed = |says: String| Err(HostError::failed(says));
         let words = question::encode(question);
         if words.len() >= LONGEST_QUESTION {
-            return failed("the path is too long".to_owned());
+            return Err(HostError::failed("the path is too long"));
         }
         let mut state = self.lock_state();
         let child = state
             .take_child()
             .map_or_else(|| start_child(&self.program, self.owner.as_ref()), Ok);
-        let mut child = match child {
-            Ok(child) => child,
-            Err(e) => {
-                return failed(format!(
-                    "cannot start the reading process: {}",
-                    text::io_error_message(&e)
-                ));
-            }
-        };
+        let mut child = child.map_err(|e| {
+            let why = text::io_error_message(&e);
+            HostError::failed(format!("cannot start the reading process: {why}"))
+        })?;
         let sent = child.channel.send(&words).map_err(|_| RecvError::Closed);
         let error = match sent.and_then(|()| child.channel.recv(Some(deadline))) {
             Ok(answer) => {
@@ -104,19 +98,14 @@ impl ChildHost {
             Err(error) => error,
         };
         child.kill();
-        match error {
-            RecvError::Closed => failed("the reading process ended without an answer".to_owned()),
+        Err(match error {
+            RecvError::Closed => HostError::failed("the reading process ended without an answer"),
             RecvError::Timeout => {
-                let seconds = deadline.as_secs_f32();
-                state
-                    .notes
-                    .push(format!("no answer within {seconds} s: {words}"));
-                Err(HostError::new(
-                    HostErrorKind::TimedOut,
-                    format!("no answer within {seconds} s"),
-                ))
+                let says = format!("no answer within {} s", deadline.as_secs_f32());
+                state.notes.push(format!("{says}: {words}"));
+                HostError::new(HostErrorKind::TimedOut, says)
             }
-        }
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! A host with edited answers. The collectors run on it again to evaluate an assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Host, HostError, HostResult, Question};
@@ -103,10 +102,6 @@ impl Host for EditedHost<'_> {
 
     fn run_notes(&self) -> Vec<String> {
         self.host.run_notes()
-    }
-
-    fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
-        self.host.possible_masked_paths(path)
     }
 
     fn subject_count_limits(&self) -> SubjectLimits {

@@ -85,11 +85,8 @@ impl LiveHost {
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
-        let mut regions = device_scan::magic::DeviceRegions::new(size);
-        parts
-            .into_iter()
-            .for_each(|(at, bytes)| regions.add_region(at, bytes));
-        regions.detect_signature_names()
+        let parts = parts.into_iter().collect();
+        device_scan::magic::DeviceRegions { size, parts }.detect_signature_names()
     }
 
     /// Creates a host that sends questions that may hang to a child. The child is this program
@@ -259,49 +256,45 @@ fn pid_whose_owner_is_charged(question: &Question) -> Option<u32> {
 }
 
 pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
+    use Question::{
+        AsUser, CommandLine, Config, Content, Environment, Flags, Identity, IsEmpty, Link, List,
+        LogFiles, MysqlSettings, PgSettings, ProcessStart, Read, RealPath, Resources, Run, Servers,
+        Stat, StatFs, Superblock, Tablespaces, Uname, UserName,
+    };
     match question {
-        Question::Read(path) => {
-            PlainFileKind::from_path(path)?.redact(files::read_file_bounded(path)?)
-        }
-        Question::List(path) => files::list_directory(path),
-        Question::IsEmpty(path) => files::directory_is_empty_answer(path),
-        Question::Link(path) => files::read_link(path),
-        Question::RealPath(path) => files::real_path(path),
-        Question::Stat(path) => files::stat(path),
-        Question::StatFs(path) => files::statfs(path),
-        Question::Flags(path) => files::inode_flags(path),
-        Question::LogFiles(path, kind) => files::log_file_stats(path, *kind),
-        Question::Config(path, dialect) => {
-            match files::read_config_unless_known(path, |_| false)? {
-                files::ConfigReadOutcome::Read(_, bytes) => redact::redact_config_with_key_check(
-                    &bytes,
-                    *dialect,
-                    &files::is_persistent_key_file,
-                ),
-                files::ConfigReadOutcome::AlreadyRead(_) => {
-                    Err(HostError::failed("the file was read before"))
-                }
-            }
-        }
-        Question::Uname => Ok(machine::uname()),
-        Question::Identity => Ok(machine::euid_namespaces_and_root()),
-        Question::Resources => machine::usable_memory_and_cpus(),
-        Question::Servers => processes::list_server_processes(),
-        Question::ProcessStart(pid) => processes::process_start_time(*pid),
-        Question::Tablespaces(pid) => processes::list_open_system_tablespaces(*pid),
-        Question::CommandLine(pid) => processes::redacted_command_line(*pid),
-        Question::Environment(pid) => processes::redacted_environment(*pid),
-        Question::UserName(uid) => machine::user_name(*uid),
-        Question::Run(tool, arguments) => programs::run_tool(*tool, arguments)
+        Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file_bounded(path)?),
+        List(path) => files::list_directory(path),
+        IsEmpty(path) => files::directory_is_empty_answer(path),
+        Link(path) => files::read_link(path),
+        RealPath(path) => files::real_path(path),
+        Stat(path) => files::stat(path),
+        StatFs(path) => files::statfs(path),
+        Flags(path) => files::inode_flags(path),
+        LogFiles(path, kind) => files::log_file_stats(path, *kind),
+        Config(path, dialect) => redact::redact_config_with_key_check(
+            &files::open_config(path)?.read_config()?,
+            *dialect,
+            &files::is_persistent_key_file,
+        ),
+        Uname => Ok(machine::uname()),
+        Identity => Ok(machine::euid_namespaces_and_root()),
+        Resources => machine::usable_memory_and_cpus(),
+        Servers => processes::list_server_processes(),
+        ProcessStart(pid) => processes::process_start_time(*pid),
+        Tablespaces(pid) => processes::list_open_system_tablespaces(*pid),
+        CommandLine(pid) => processes::redacted_command_line(*pid),
+        Environment(pid) => processes::redacted_environment(*pid),
+        UserName(uid) => machine::user_name(*uid),
+        Run(tool, arguments) => programs::run_tool(*tool, arguments)
             .map(|text| redact::redact_program_output(*tool, arguments, text)),
-        Question::Content(path, look) => device_scan::scan(path, *look),
-        Question::Superblock(path, kind) => superblock::read_superblock(path, *kind),
-        Question::PgSettings(_) | Question::MysqlSettings(_) => Err(HostError::failed(
+        Content(path, look) => device_scan::scan(path, *look),
+        Superblock(path, kind) => superblock::read_superblock(path, *kind),
+        PgSettings(_) | MysqlSettings(_) => Err(HostError::failed(
             "a server is asked only on behalf of its user",
         )),
-        Question::AsUser(uid, inner) => match &**inner {
-            Question::PgSettings(path) => postgres::query_settings(path, *uid),
-            Question::MysqlSettings(path) => mysql::query_settings(path, *uid),
+        AsUser(uid, inner) => match &**inner {
+            PgSettings(path) => postgres::query_settings(path, *uid),
+            MysqlSettings(path) => mysql::query_settings(path, *uid),
             inner => answer_in_this_process(inner),
         },
     }

@@ -14,15 +14,14 @@ mod text_parts;
 mod tool_output;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
 use std::ops::Range;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 
 use super::capture_format::Answers;
-use super::{HostError, Question, path_bytes};
+use super::{HostError, HostResult, Question, path_bytes, path_from_bytes};
 pub use masked_paths::masked_path_candidates;
 
+use IdentityKind::{Hex32, Host, Ipv4, Ipv6, Lvm32, Mac, Name, Serial, User, Wwn};
+use ReplacementScope::{Anywhere, Names, Words, WordsOnly};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {
     /// 32 hexadecimal digits in any grouping: UUIDs, machine ids, long world-wide names.
@@ -47,36 +46,32 @@ enum IdentityKind {
 /// A part of a text that identifies a host or a person.
 type Identity<'t> = (&'t [u8], IdentityKind);
 
+/// The kind of an identity, and a normal form that is equal for all spellings of the identity.
+type NormalIdentity = (IdentityKind, Vec<u8>);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IdentityMatch {
     range: Range<usize>,
-    kind: IdentityKind,
-    /// A normal form that is equal for all spellings of the identity.
-    canonical: Vec<u8>,
+    identity: NormalIdentity,
 }
 
 impl IdentityMatch {
     fn new(text: &[u8], range: Range<usize>, kind: IdentityKind) -> Self {
         let written = text.get(range.clone()).unwrap_or_default();
         let canonical = match kind {
-            IdentityKind::Hex32 | IdentityKind::Wwn | IdentityKind::Mac => {
-                alphanumerics_without_escapes(written).to_ascii_lowercase()
-            }
-            IdentityKind::Lvm32 => alphanumerics_without_escapes(written),
-            IdentityKind::Serial => spaces_as_underscores(written),
-            IdentityKind::Host => written
+            Hex32 | Wwn | Mac => alphanumerics_without_escapes(written).to_ascii_lowercase(),
+            Lvm32 => alphanumerics_without_escapes(written),
+            Serial => spaces_as_underscores(written),
+            Host => written
                 .split(|b| *b == b'.')
                 .next()
                 .unwrap_or_default()
                 .to_ascii_lowercase(),
-            IdentityKind::User | IdentityKind::Name | IdentityKind::Ipv4 | IdentityKind::Ipv6 => {
-                written.to_ascii_lowercase()
-            }
+            User | Name | Ipv4 | Ipv6 => written.to_ascii_lowercase(),
         };
         Self {
             range,
-            kind,
-            canonical,
+            identity: (kind, canonical),
         }
     }
 }
@@ -100,90 +95,96 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
         .collect()
 }
 
+/// A text with its parts that may be masked.
 #[derive(Default)]
-struct MaskRanges {
-    identities: Vec<(Range<usize>, IdentityKind)>,
+struct MaskableText<'t> {
+    text: &'t [u8],
+    identities: Vec<Identity<'t>>,
     /// Words in labels that look like serials, and are masked as such.
-    labels: Vec<Range<usize>>,
-    names: Vec<Range<usize>>,
-    sources: Vec<Range<usize>>,
+    labels: Vec<&'t [u8]>,
+    names: Vec<&'t [u8]>,
+    sources: Vec<&'t [u8]>,
     /// Whether the text is a question's path. Such a path may end with a file name that walwise
     /// appended, as in `/home/PG_VERSION`, and that name is not a user.
     is_question_path: bool,
 }
 
-impl MaskRanges {
-    fn from_path(path: &[u8]) -> Self {
+impl<'t> MaskableText<'t> {
+    fn from_path(path: &'t [u8]) -> Self {
         Self {
-            identities: identity_ranges(path, identity_places::identity_in_path(path)),
-            labels: part_ranges(path, name_places::label_serials(path)),
-            names: part_ranges(path, name_places::names_in_path(path)),
-            sources: Vec::new(),
+            identities: Vec::from_iter(identity_places::identity_in_path(path)),
+            labels: name_places::label_serials(path),
             is_question_path: true,
+            ..Self::from_error_detail(path)
         }
     }
 
-    fn from_answer(question: &Question, answer: &[u8]) -> Self {
+    fn from_answer(question: &Question, answer: &'t [u8]) -> Self {
         // The position of an identity does not depend on the user who read the answer.
         let question = question.strip_as_user();
         Self {
-            identities: identity_ranges(
-                answer,
-                identity_places::identities_in_answer(question, answer),
-            ),
-            labels: part_ranges(
-                answer,
-                name_places::label_serials_in_answer(question, answer),
-            ),
-            names: part_ranges(answer, name_places::names_in_answer(question, answer)),
-            sources: part_ranges(
-                answer,
-                name_places::free_text_mount_sources(question, answer),
-            ),
+            text: answer,
+            identities: identity_places::identities_in_answer(question, answer),
+            labels: name_places::label_serials_in_answer(question, answer),
+            names: name_places::names_in_answer(question, answer),
+            sources: name_places::free_text_mount_sources(question, answer),
             is_question_path: false,
         }
     }
 
-    fn from_error_detail(detail: &[u8]) -> Self {
+    fn from_error_detail(detail: &'t [u8]) -> Self {
         Self {
-            names: part_ranges(detail, name_places::names_in_path(detail)),
+            text: detail,
+            names: Vec::from_iter(name_places::names_in_path(detail)),
             ..Self::default()
         }
     }
-}
 
-fn part_ranges<'t>(text: &'t [u8], parts: impl IntoIterator<Item = &'t [u8]>) -> Vec<Range<usize>> {
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.map(|part| text_parts::range_in(text, part)).collect()
-}
+    fn range_of(&self, part: &[u8]) -> Range<usize> {
+        text_parts::range_in(self.text, part)
+    }
 
-fn identity_ranges<'t>(
-    text: &'t [u8],
-    identities: impl IntoIterator<Item = Identity<'t>>,
-) -> Vec<(Range<usize>, IdentityKind)> {
-    identities
-        .into_iter()
-        .filter(|(part, _)| !part.is_empty())
-        .map(|(part, kind)| (text_parts::range_in(text, part), kind))
-        .collect()
+    /// The part at a position, of parts that are sorted and do not overlap.
+    fn part_at(&self, parts: &[&'t [u8]], at: usize) -> Option<&'t [u8]> {
+        let next = parts.partition_point(|part| self.range_of(part).end <= at);
+        let part = parts.get(next)?;
+        self.range_of(part).contains(&at).then_some(*part)
+    }
+
+    /// Finds the identities, sorted and without overlaps. If two overlap, the one found by its
+    /// shape is kept, not the one found by its position.
+    fn find_identities(&self) -> Vec<IdentityMatch> {
+        let mut spans = identity_shapes::find_identities_by_shape(self.text);
+        spans.retain(|span| {
+            !(self.is_question_path && span.identity.0 == User && span.range.end == self.text.len())
+        });
+        for (part, kind) in self.identities.iter().filter(|(part, _)| !part.is_empty()) {
+            let range = self.range_of(part);
+            let overlaps =
+                |span: &IdentityMatch| span.range.start < range.end && range.start < span.range.end;
+            if !spans.iter().any(overlaps) {
+                spans.push(IdentityMatch::new(self.text, range, *kind));
+            }
+        }
+        spans.sort_by_key(|span| span.range.start);
+        spans
+    }
 }
 
 pub fn mask_answers(answers: &Answers) -> Answers {
     let masks = IdentityMasker::from_answers(answers);
-    answers
-        .iter()
-        .map(|(question, answer)| {
-            let masked = match answer {
-                Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::from_answer(question, bytes))),
-                Err(miss) => {
-                    let detail = miss.detail.as_bytes();
-                    let detail = masks.mask_text(detail, &MaskRanges::from_error_detail(detail));
-                    Err(HostError::new(miss.kind, String::from_utf8_lossy(&detail)))
-                }
-            };
-            (masks.mask_question(question), masked)
-        })
-        .collect()
+    let mask_answer = |(question, answer): (&Question, &HostResult)| {
+        let masked = match answer {
+            Ok(bytes) => Ok(masks.mask_text(&MaskableText::from_answer(question, bytes))),
+            Err(miss) => {
+                let detail = MaskableText::from_error_detail(miss.detail.as_bytes());
+                let detail = masks.mask_text(&detail);
+                Err(HostError::new(miss.kind, String::from_utf8_lossy(&detail)))
+            }
+        };
+        (masks.mask_question(question), masked)
+    };
+    answers.iter().map(mask_answer).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,14 +201,12 @@ enum ReplacementScope {
 
 struct IdentitySpelling {
     written: Vec<u8>,
-    kind: IdentityKind,
-    canonical: Vec<u8>,
+    identity: NormalIdentity,
     scope: ReplacementScope,
 }
 
 struct IdentityMasker {
-    /// The mask of each identity, by the kind and normal form of the identity.
-    masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
+    masks: BTreeMap<NormalIdentity, Vec<u8>>,
     /// Spellings grouped by their first bytes. The longest spelling of a group comes first.
     tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
@@ -218,41 +217,30 @@ const TOKEN_KEY: usize = 3;
 
 #[derive(Default)]
 struct IdentityCollector {
-    identities: BTreeSet<(IdentityKind, Vec<u8>)>,
-    spellings: BTreeSet<(Vec<u8>, IdentityKind, Vec<u8>)>,
+    identities: BTreeSet<NormalIdentity>,
+    spellings: BTreeSet<(Vec<u8>, NormalIdentity)>,
 }
 
 impl IdentityCollector {
-    fn collect_identities(&mut self, text: &[u8], places: &MaskRanges) {
-        for span in find_identities(text, places) {
-            self.add_identity(text, span);
-        }
-        for label in &places.labels {
-            self.add_identity(
-                text,
-                IdentityMatch::new(text, label.clone(), IdentityKind::Serial),
-            );
+    fn collect_identities(&mut self, places: &MaskableText<'_>) {
+        let text = places.text;
+        let labels = places
+            .labels
+            .iter()
+            .map(|label| IdentityMatch::new(text, places.range_of(label), Serial));
+        for IdentityMatch { range, identity } in places.find_identities().into_iter().chain(labels)
+        {
+            let mut forms = alternative_spellings(&identity);
+            forms.push(spaces_as_underscores(text.get(range).unwrap_or_default()));
+            self.spellings
+                .extend(forms.into_iter().map(|form| (form, identity.clone())));
+            self.identities.insert(identity);
         }
         for source in &places.sources {
-            let words = mount_source_words(text.get(source.clone()).unwrap_or_default());
+            let words = mount_source_words(source);
             self.identities
-                .extend(words.map(|word| (IdentityKind::Name, word.to_ascii_lowercase())));
+                .extend(words.map(|word| (Name, word.to_ascii_lowercase())));
         }
-    }
-
-    fn add_identity(&mut self, text: &[u8], span: IdentityMatch) {
-        if let Some(bytes) = text.get(span.range) {
-            self.spellings.insert((
-                spaces_as_underscores(bytes),
-                span.kind,
-                span.canonical.clone(),
-            ));
-            for form in alternative_spellings(span.kind, &span.canonical) {
-                self.spellings
-                    .insert((form, span.kind, span.canonical.clone()));
-            }
-        }
-        self.identities.insert((span.kind, span.canonical));
     }
 }
 
@@ -263,35 +251,29 @@ impl IdentityMasker {
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                seen.collect_identities(path, &MaskRanges::from_path(path));
-                identity_places::add_kernel_path_words(&mut vocabulary, question);
+                seen.collect_identities(&MaskableText::from_path(path));
+                identity_places::add_kernel_path_words(&mut vocabulary, path);
             }
             if let Question::Run(_, arguments) = question.strip_as_user() {
                 for argument in arguments {
-                    seen.collect_identities(
-                        argument.as_bytes(),
-                        &MaskRanges::from_path(argument.as_bytes()),
-                    );
+                    seen.collect_identities(&MaskableText::from_path(argument.as_bytes()));
                 }
             }
             if let Ok(bytes) = answer {
-                seen.collect_identities(bytes, &MaskRanges::from_answer(question, bytes));
+                seen.collect_identities(&MaskableText::from_answer(question, bytes));
             }
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
-        for (written, kind, canonical) in seen.spellings {
-            let Some(reach) = replacement_scope(kind, &written, &vocabulary) else {
-                continue;
-            };
-            let Some(key) = spelling_group_key(&written) else {
-                continue;
-            };
-            tokens.entry(key).or_default().push(IdentitySpelling {
-                written,
-                kind,
-                canonical,
-                scope: reach,
-            });
+        for (written, identity) in seen.spellings {
+            if let Some(scope) = replacement_scope(identity.0, &written, &vocabulary)
+                && let Some(key) = spelling_group_key(&written)
+            {
+                tokens.entry(key).or_default().push(IdentitySpelling {
+                    written,
+                    identity,
+                    scope,
+                });
+            }
         }
         for list in tokens.values_mut() {
             list.sort_by_key(|token| std::cmp::Reverse(token.written.len()));
@@ -304,68 +286,58 @@ impl IdentityMasker {
 
     fn mask_question(&self, question: &Question) -> Question {
         let mut question = question.clone();
+        let mask_path = |path: &[u8]| self.mask_text(&MaskableText::from_path(path));
         if let Some(path) = question.path_mut() {
-            let bytes = path_bytes(path);
-            *path = PathBuf::from(OsString::from_vec(
-                self.mask_text(bytes, &MaskRanges::from_path(bytes)),
-            ));
+            *path = path_from_bytes(mask_path(path_bytes(path)));
         }
         if let Question::Run(_, arguments) = question.strip_as_user_mut() {
             for argument in arguments {
-                let masked = self.mask_text(
-                    argument.as_bytes(),
-                    &MaskRanges::from_path(argument.as_bytes()),
-                );
-                *argument = String::from_utf8_lossy(&masked).into_owned();
+                *argument = String::from_utf8_lossy(&mask_path(argument.as_bytes())).into_owned();
             }
         }
         question
     }
 
-    fn mask_text(&self, text: &[u8], places: &MaskRanges) -> Vec<u8> {
+    fn mask_text(&self, places: &MaskableText<'_>) -> Vec<u8> {
+        let text = places.text;
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
-        for span in find_identities(text, places) {
-            self.mask_spellings_and_source_words(text, at..span.range.start, places, &mut out);
-            let written = text.get(span.range.clone()).unwrap_or_default();
-            out.extend_from_slice(&self.format_mask_like_original(
-                span.kind,
-                &span.canonical,
-                written,
-            ));
-            at = span.range.end;
+        for IdentityMatch { range, identity } in places.find_identities() {
+            self.mask_spellings_and_source_words(places, at..range.start, &mut out);
+            at = range.end;
+            let written = text.get(range).unwrap_or_default();
+            out.extend(self.format_mask_like_original(&identity, written));
         }
-        self.mask_spellings_and_source_words(text, at..text.len(), places, &mut out);
+        self.mask_spellings_and_source_words(places, at..text.len(), &mut out);
         out
     }
 
     fn mask_spellings_and_source_words(
         &self,
-        text: &[u8],
+        places: &MaskableText<'_>,
         range: Range<usize>,
-        places: &MaskRanges,
         out: &mut Vec<u8>,
     ) {
+        let text = places.text;
         let mut at = range.start;
         while at < range.end {
-            let in_source = range_containing(&places.sources, at);
-            let in_names = in_source.or(range_containing(&places.names, at)).is_some();
+            let in_source = places.part_at(&places.sources, at);
+            let in_names = in_source.or(places.part_at(&places.names, at)).is_some();
             let source_word = || {
-                let begins = !identity_shapes::preceding_byte(text, at)
-                    .is_some_and(|b| b.is_ascii_alphanumeric());
-                let source = in_source.filter(|_| begins)?;
+                let begins = !identity_shapes::follows_alphanumeric(text, at);
+                let source = places.range_of(in_source.filter(|_| begins)?);
                 let word = mount_source_words(text.get(at..source.end)?).next()?;
-                let place = text_parts::range_in(text, word);
+                let place = places.range_of(word);
                 (place.start == at && place.end <= range.end)
-                    .then(|| (IdentityKind::Name, word.to_ascii_lowercase(), word.len()))
+                    .then(|| ((Name, word.to_ascii_lowercase()), word.len()))
             };
             let found = self
                 .longest_spelling_at(text, at..range.end, in_names)
-                .map(|token| (token.kind, token.canonical.clone(), token.written.len()))
+                .map(|token| (token.identity.clone(), token.written.len()))
                 .or_else(source_word);
-            if let Some((kind, canonical, length)) = found {
+            if let Some((identity, length)) = found {
                 let written = text.get(at..at + length).unwrap_or_default();
-                out.extend(self.format_mask_like_original(kind, &canonical, written));
+                out.extend(self.format_mask_like_original(&identity, written));
                 at += length;
             } else {
                 out.extend(text.get(at));
@@ -383,8 +355,7 @@ impl IdentityMasker {
         let list = self
             .tokens
             .get(&spelling_group_key(text.get(range.clone())?)?)?;
-        let free_before = !identity_shapes::preceding_byte(text, range.start)
-            .is_some_and(|b| b.is_ascii_alphanumeric())
+        let free_before = !identity_shapes::follows_alphanumeric(text, range.start)
             || follows_escape(text, range.start);
         let written = |token: &IdentitySpelling| {
             let end = range.start + token.written.len();
@@ -396,10 +367,10 @@ impl IdentityMasker {
             let free = free_before && !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
             written(token).is_some_and(|here| here.eq_ignore_ascii_case(&token.written))
                 && match token.scope {
-                    ReplacementScope::Anywhere => true,
-                    ReplacementScope::Words => free || in_names,
-                    ReplacementScope::WordsOnly => free,
-                    ReplacementScope::Names => free && in_names,
+                    Anywhere => true,
+                    Words => free || in_names,
+                    WordsOnly => free,
+                    Names => free && in_names,
                 }
         };
         let exact = |token: &&IdentitySpelling| written(token).as_ref() == Some(&token.written);
@@ -411,85 +382,49 @@ impl IdentityMasker {
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
-    fn format_mask_like_original(
-        &self,
-        kind: IdentityKind,
-        canonical: &[u8],
-        written: &[u8],
-    ) -> Vec<u8> {
-        let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else {
+    fn format_mask_like_original(&self, identity: &NormalIdentity, written: &[u8]) -> Vec<u8> {
+        let Some(mask) = self.masks.get(identity) else {
             return written.to_vec();
         };
-        match kind {
-            IdentityKind::Host if written.contains(&b'.') => {
-                return [mask, &b".example"[..]].concat();
+        let has = |test: fn(&u8) -> bool| written.iter().any(test);
+        match identity.0 {
+            Host if written.contains(&b'.') => [mask, &b".example"[..]].concat(),
+            Host | User | Name if !has(u8::is_ascii_lowercase) => mask.to_ascii_uppercase(),
+            Host | User | Name | Ipv4 | Ipv6 => mask.clone(),
+            Hex32 | Wwn | Mac if has(u8::is_ascii_uppercase) => {
+                fill_digits(&mask.to_ascii_uppercase(), written)
             }
-            IdentityKind::Host | IdentityKind::User | IdentityKind::Name
-                if !written.iter().any(u8::is_ascii_lowercase) =>
-            {
-                return mask.to_ascii_uppercase();
-            }
-            IdentityKind::Host
-            | IdentityKind::User
-            | IdentityKind::Name
-            | IdentityKind::Ipv4
-            | IdentityKind::Ipv6 => return mask.clone(),
-            IdentityKind::Hex32
-            | IdentityKind::Lvm32
-            | IdentityKind::Wwn
-            | IdentityKind::Mac
-            | IdentityKind::Serial => {}
+            Hex32 | Wwn | Mac | Lvm32 | Serial => fill_digits(mask, written),
         }
-        let upper = kind != IdentityKind::Serial
-            && kind != IdentityKind::Lvm32
-            && written.iter().any(u8::is_ascii_uppercase);
-        let mut digits = mask
-            .iter()
-            .map(|b| if upper { b.to_ascii_uppercase() } else { *b });
-        let mut out = Vec::with_capacity(written.len());
-        let mut rest = written;
-        while let Some((first, after)) = rest.split_first() {
-            if let Some(behind) = rest.strip_prefix(b"\\x2d") {
-                out.extend_from_slice(b"\\x2d");
-                rest = behind;
-                continue;
-            }
-            rest = after;
-            out.push(if first.is_ascii_alphanumeric() {
-                digits.next().unwrap_or(b'0')
-            } else {
-                *first
-            });
-        }
-        out.extend(digits);
-        out
     }
 }
 
-/// Finds the identities in a text, sorted and without overlaps. If two overlap, the one found by
-/// its shape is kept, not the one found by its position.
-fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
-    let mut spans = identity_shapes::find_identities_by_shape(text);
-    spans.retain(|span| {
-        !(places.is_question_path
-            && span.kind == IdentityKind::User
-            && span.range.end == text.len())
-    });
-    for (range, kind) in &places.identities {
-        let overlaps =
-            |span: &IdentityMatch| span.range.start < range.end && range.start < span.range.end;
-        if !range.is_empty() && !spans.iter().any(overlaps) {
-            spans.push(IdentityMatch::new(text, range.clone(), *kind));
+/// Replaces the letters and digits of a spelling by those of its mask. Other characters stay.
+fn fill_digits(mask: &[u8], written: &[u8]) -> Vec<u8> {
+    let mut digits = mask.iter().copied();
+    let mut out = Vec::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(behind) = rest.strip_prefix(b"\\x2d") {
+            out.extend_from_slice(b"\\x2d");
+            rest = behind;
+            continue;
         }
+        rest = after;
+        out.push(if first.is_ascii_alphanumeric() {
+            digits.next().unwrap_or(b'0')
+        } else {
+            *first
+        });
     }
-    spans.sort_by_key(|span| span.range.start);
-    spans
+    out.extend(digits);
+    out
 }
 
 /// Lists further spellings of a name. Device-mapper doubles a dash. systemd unit names escape a
 /// dash (systemd.unit(5)), and a display-safe answer escapes the backslash again. An Ethernet
 /// address may have other separators, or none.
-fn alternative_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
+fn alternative_spellings((kind, canonical): &NormalIdentity) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| {
         canonical
             .split(|b| *b == b'-')
@@ -497,24 +432,18 @@ fn alternative_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
             .join(dash)
     };
     match kind {
-        IdentityKind::Host | IdentityKind::User => {
+        Host | User => {
             vec![
-                canonical.to_vec(),
+                canonical.clone(),
                 with(b"--"),
                 with(b"\\x2d"),
                 with(b"\\\\x2d"),
             ]
         }
-        IdentityKind::Mac => [&b":"[..], b"-", b"_", b""]
+        Mac => [&b":"[..], b"-", b"_", b""]
             .map(|separator| canonical.chunks(2).collect::<Vec<_>>().join(separator))
             .to_vec(),
-        IdentityKind::Serial
-        | IdentityKind::Name
-        | IdentityKind::Hex32
-        | IdentityKind::Lvm32
-        | IdentityKind::Wwn
-        | IdentityKind::Ipv4
-        | IdentityKind::Ipv6 => Vec::new(),
+        Serial | Name | Hex32 | Lvm32 | Wwn | Ipv4 | Ipv6 => Vec::new(),
     }
 }
 
@@ -535,12 +464,6 @@ fn spelling_group_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
 fn mount_source_words(source: &[u8]) -> impl Iterator<Item = &[u8]> {
     name_places::words_and_escapes(source)
         .filter(|word| !word.starts_with(b"\\") && !name_places::is_unmasked_source_word(word))
-}
-
-/// The range at a position, of ranges that are sorted and do not overlap.
-fn range_containing(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    let next = ranges.partition_point(|range| range.end <= at);
-    ranges.get(next).filter(|range| range.contains(&at))
 }
 
 /// Whether the text before `at` ends with an escape: `\040` in a mount table, `\x20` elsewhere.
@@ -567,40 +490,22 @@ fn replacement_scope(
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
         // A long identity may also occur inside a longer word, where its shape is not recognised.
-        IdentityKind::Hex32 | IdentityKind::Wwn
-            if alphanumerics_without_escapes(written).len() >= 16 =>
-        {
-            Some(ReplacementScope::Anywhere)
-        }
-        IdentityKind::Mac => Some(ReplacementScope::Words),
-        IdentityKind::Ipv4 | IdentityKind::Ipv6 => Some(ReplacementScope::WordsOnly),
-        IdentityKind::Serial | IdentityKind::Host | IdentityKind::User
-            if vocabulary.contains(&written.to_ascii_lowercase()) =>
-        {
-            None
-        }
-        IdentityKind::Serial if mixed && written.len() >= 16 => Some(ReplacementScope::Anywhere),
-        IdentityKind::Serial if mixed && written.len() >= 8 => Some(ReplacementScope::Words),
-        IdentityKind::Serial if mixed && written.len() >= 6 => Some(ReplacementScope::WordsOnly),
-        IdentityKind::Serial if written.len() >= 6 => Some(ReplacementScope::Names),
-        IdentityKind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => {
-            Some(ReplacementScope::WordsOnly)
-        }
-        IdentityKind::User if written.len() >= 3 => Some(ReplacementScope::Names),
-        IdentityKind::Serial
-        | IdentityKind::Host
-        | IdentityKind::User
-        | IdentityKind::Name
-        | IdentityKind::Hex32
-        | IdentityKind::Wwn
-        | IdentityKind::Lvm32 => None,
+        Hex32 | Wwn if alphanumerics_without_escapes(written).len() >= 16 => Some(Anywhere),
+        Mac => Some(Words),
+        Ipv4 | Ipv6 => Some(WordsOnly),
+        Serial | Host | User if vocabulary.contains(&written.to_ascii_lowercase()) => None,
+        Serial if mixed && written.len() >= 16 => Some(Anywhere),
+        Serial if mixed && written.len() >= 8 => Some(Words),
+        Serial if mixed && written.len() >= 6 => Some(WordsOnly),
+        Serial if written.len() >= 6 => Some(Names),
+        Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => Some(WordsOnly),
+        User if written.len() >= 3 => Some(Names),
+        Serial | Host | User | Name | Hex32 | Wwn | Lvm32 => None,
     }
 }
 
 /// No mask equals an identity in the capture.
-fn assign_masks(
-    identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
-) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
+fn assign_masks(identities: &BTreeSet<NormalIdentity>) -> BTreeMap<NormalIdentity, Vec<u8>> {
     let taken: BTreeSet<&[u8]> = identities
         .iter()
         .map(|(_, canonical)| canonical.as_slice())
@@ -623,27 +528,26 @@ fn assign_masks(
 
 fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
     let first = char::from(canonical.first().copied().unwrap_or(b'0'));
-    match kind {
+    let mask = match kind {
         // The mask has the form of a UUID of version 4.
-        IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
-        IdentityKind::Lvm32 => format!("{first}{n:031}").into_bytes(),
-        IdentityKind::Wwn => format!(
+        Hex32 => format!("{first}{}{n:012x}", "0000000000040008000"),
+        Lvm32 => format!("{first}{n:031}"),
+        Wwn => format!(
             "{first}{n:0width$x}",
             width = canonical.len().saturating_sub(1)
-        )
-        .into_bytes(),
-        IdentityKind::Mac => format!("02{n:010x}").into_bytes(),
-        IdentityKind::Host => format!("host{n}").into_bytes(),
-        IdentityKind::User => format!("user{n}").into_bytes(),
-        IdentityKind::Name => format!("name{n}").into_bytes(),
+        ),
+        Mac => format!("02{n:010x}"),
+        Host => format!("host{n}"),
+        User => format!("user{n}"),
+        Name => format!("name{n}"),
         // Masks come from the networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
-        IdentityKind::Ipv4 => {
-            format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes()
+        Ipv4 => {
+            format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255)
         }
-        IdentityKind::Ipv6 => {
-            format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes()
+        Ipv6 => {
+            format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff)
         }
-        IdentityKind::Serial => {
+        Serial => {
             // Leading letters identify the vendor and stay: `vol` and `AWS` for Amazon's cloud,
             // `WD` for Western Digital.
             let digits = alphanumerics_without_escapes(canonical);
@@ -653,10 +557,11 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
                 .count();
             let kept = letters.min(4).min(digits.len() / 2);
             let width = digits.len() - kept;
-            let prefix = digits.get(..kept).unwrap_or_default();
-            [prefix, format!("{n:0width$}").as_bytes()].concat()
+            let prefix = String::from_utf8_lossy(digits.get(..kept).unwrap_or_default());
+            format!("{prefix}{n:0width$}")
         }
-    }
+    };
+    mask.into_bytes()
 }
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 //! Captures hold these lines for people to review, and the expendable child receives them. Paths
 //! may be any bytes, so [`crate::text`] escapes them. Decoding is the inverse of encoding.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::{ConfigDialect, LogFileKind, ScanDepth, SuperblockKind, Tool};
+use super::{ConfigDialect, LogFileKind, ScanDepth, SuperblockKind, Tool, path_from_bytes};
 use crate::text::{self, display_path};
 use walwise_model::facts::Choice;
 
@@ -185,7 +183,7 @@ impl Question {
 }
 
 fn decode_path(text: &str) -> PathBuf {
-    PathBuf::from(OsString::from_vec(text::decode_display_safe(text)))
+    path_from_bytes(text::decode_display_safe(text))
 }
 
 fn encode_command(tool: Tool, arguments: &[String]) -> String {
@@ -215,7 +213,7 @@ pub mod tests {
                 any::<Vec<u8>>(),
                 "/[ -~]{0,20}".prop_map(String::into_bytes)
             ]
-            .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+            .prop_map(path_from_bytes)
         };
         let tool = prop_oneof![
             prop::sample::select(Tool::FIXED.to_vec()),

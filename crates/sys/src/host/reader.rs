@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::{HostError, HostResult, Question, ServerOwner, live, question};
-use crate::host::live::files::{self, ConfigReadOutcome};
-use crate::host::live::{answer_in_this_process, machine, mysql, postgres, processes};
+use crate::host::live::{answer_in_this_process, files, machine, mysql, postgres, processes};
 use crate::host::{ConfigDialect, Tool, redact};
 use crate::subprocess::credentials::Credentials;
 use crate::subprocess::{Channel, MessageBytes};
@@ -76,60 +75,51 @@ impl OwnerReader {
     }
 
     pub fn answer_as_owner(&mut self, question: &Question) -> HostResult {
+        use Question::{
+            AsUser, CommandLine, Config, Content, Environment, Flags, Identity, IsEmpty, Link,
+            List, LogFiles, MysqlSettings, PgSettings, ProcessStart, Read, RealPath, Resources,
+            Run, Servers, Stat, StatFs, Superblock, Tablespaces, Uname, UserName,
+        };
         let refuse = || {
             Err(HostError::failed(
                 "walwise does not read this with the rights of another user",
             ))
         };
         let inner = match question {
-            Question::AsUser(uid, inner) if *uid == self.owner.uid => {
+            AsUser(uid, inner) if *uid == self.owner.uid => {
                 self.question_relative_to_owner_root(inner)?
             }
             _ => return refuse(),
         };
         match &inner {
-            Question::Read(path)
+            Read(path)
                 if ["PG_VERSION", "postmaster.pid"]
                     .iter()
                     .any(|name| path.ends_with(name)) =>
             {
                 answer_in_this_process(&inner)
             }
-            Question::Config(
+            Config(
                 path,
                 dialect @ (ConfigDialect::Postgres
                 | ConfigDialect::Mysql
                 | ConfigDialect::MysqlPersisted),
             ) => self.read_redacted_config_cached(path, *dialect),
-            Question::PgSettings(socket) => postgres::query_settings(socket, self.owner.uid),
-            Question::MysqlSettings(_) => match self.stream.take() {
+            PgSettings(socket) => postgres::query_settings(socket, self.owner.uid),
+            MysqlSettings(_) => match self.stream.take() {
                 Some(stream) => mysql::query_settings_on_stream(&stream, b"root", self.owner.uid),
                 None => refuse(),
             },
-            Question::List(_)
-            | Question::Link(_)
-            | Question::RealPath(_)
-            | Question::Stat(_)
-            | Question::LogFiles(..)
-            | Question::Run(Tool::PgControldata(_), _) => answer_in_this_process(&inner),
-            Question::Read(_)
-            | Question::Config(..)
-            | Question::IsEmpty(_)
-            | Question::StatFs(_)
-            | Question::Flags(_)
-            | Question::Uname
-            | Question::Identity
-            | Question::Resources
-            | Question::Servers
-            | Question::ProcessStart(_)
-            | Question::Tablespaces(_)
-            | Question::CommandLine(_)
-            | Question::Environment(_)
-            | Question::UserName(_)
-            | Question::Content(..)
-            | Question::Superblock(..)
-            | Question::Run(..)
-            | Question::AsUser(..) => refuse(),
+            List(_)
+            | Link(_)
+            | RealPath(_)
+            | Stat(_)
+            | LogFiles(..)
+            | Run(Tool::PgControldata(_), _) => answer_in_this_process(&inner),
+            Read(_) | Config(..) | IsEmpty(_) | StatFs(_) | Flags(_) | Uname | Identity
+            | Resources | Servers | ProcessStart(_) | Tablespaces(_) | CommandLine(_)
+            | Environment(_) | UserName(_) | Content(..) | Superblock(..) | Run(..)
+            | AsUser(..) => refuse(),
         }
     }
 
@@ -148,28 +138,16 @@ impl OwnerReader {
     }
 
     fn read_redacted_config_cached(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
-        let known = |identity| self.configurations.contains_key(&(identity, dialect));
-        match files::read_config_unless_known(path, known)? {
-            ConfigReadOutcome::AlreadyRead(identity) => {
-                let gone = || {
-                    Err(HostError::failed(
-                        "the contents read earlier are no longer cached",
-                    ))
-                };
-                self.configurations
-                    .get(&(identity, dialect))
-                    .cloned()
-                    .unwrap_or_else(gone)
-            }
-            ConfigReadOutcome::Read(identity, bytes) => {
-                let told = redact::redact_config(&bytes, dialect);
-                if self.configurations.len() < MAX_FILES {
-                    self.configurations
-                        .insert((identity, dialect), told.clone());
-                }
-                told
-            }
+        let held = files::open_config(path)?;
+        let key = (held.identity, dialect);
+        if let Some(answer) = self.configurations.get(&key) {
+            return answer.clone();
         }
+        let answer = redact::redact_config(&held.read_config()?, dialect);
+        if self.configurations.len() < MAX_FILES {
+            self.configurations.insert(key, answer.clone());
+        }
+        answer
     }
 }
 

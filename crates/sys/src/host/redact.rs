@@ -21,8 +21,10 @@ mod standbys;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mount_options::LOCAL_SOURCES;
+use mount_options::names_local_disk;
 use mounts::completeness_word;
+
+use crate::text::bytes::{lines, words};
 
 use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
 use crate::host::{is_in_word_list, path_from_bytes};
@@ -134,11 +136,8 @@ const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 fn redact_zpool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
-    for line in text.split(|b| *b == b'\n') {
-        let words: Vec<&[u8]> = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty())
-            .collect();
+    for line in lines(text) {
+        let words: Vec<&[u8]> = words(line).collect();
         match words.as_slice() {
             [label @ (b"pool:" | b"state:"), name] => {
                 in_tree = false;
@@ -170,11 +169,10 @@ fn redact_zpool_status(text: &[u8]) -> Vec<u8> {
 
 /// Accepts counts that `zpool status` has shortened (`1.21K`), and the headings of the columns.
 fn is_error_count_or_heading(word: &[u8]) -> bool {
-    let digits = word
-        .strip_suffix(b"K")
-        .or(word.strip_suffix(b"M"))
-        .or(word.strip_suffix(b"G"))
-        .unwrap_or(word);
+    let digits = match word {
+        [digits @ .., b'K' | b'M' | b'G'] => digits,
+        word => word,
+    };
     let is_number = !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     is_number || [&b"READ"[..], b"WRITE", b"CKSUM"].contains(&word)
 }
@@ -197,7 +195,7 @@ fn redact_zfs_properties(text: &[u8]) -> Vec<u8> {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
         matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
     };
-    text.split(|b| *b == b'\n')
+    lines(text)
         .filter(known)
         .flat_map(|line| [line, b"\n"].concat())
         .collect()
@@ -224,15 +222,14 @@ const OPTIONS_WITHOUT_VALUE: &str = "_netdev bitlk discard fido2-device header i
 /// checks whether a key file exists.
 fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
-        let mut fields = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|field| !field.is_empty());
+        let mut fields = words(line);
         let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
         let device = fields.next()?;
-        let is_named = LOCAL_SOURCES
-            .iter()
-            .any(|prefix| device.starts_with(prefix));
-        let device = if is_named { device } else { b"file" };
+        let device = if names_local_disk(device) {
+            device
+        } else {
+            b"file"
+        };
         let key: &[u8] = match fields.next() {
             None | Some(b"none" | b"-") => b"none",
             Some(b"/dev/urandom" | b"/dev/random") => b"random",
@@ -262,10 +259,7 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
             [device, key, &kept.join(&b',')[..], completeness_word(all)].join(&b'\t'),
         ))
     };
-    (1..)
-        .zip(text.split(|b| *b == b'\n'))
-        .filter_map(row)
-        .collect()
+    (1..).zip(lines(text)).filter_map(row).collect()
 }
 
 fn redact_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {

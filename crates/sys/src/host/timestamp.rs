@@ -71,27 +71,17 @@ impl FromStr for HostTimestamp {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let number = |digits: &str| {
-            digits
-                .bytes()
-                .all(|b| b.is_ascii_digit())
-                .then(|| digits.parse::<u64>().ok())
-        };
         let (second, nanos) = match text.split_once('.') {
-            Some((second, nanos)) if nanos.len() == 9 => (second, Some(nanos)),
-            Some(_) => return Err(()),
+            Some((second, nanos)) => (second, Some(nanos)),
             None => (text, None),
         };
-        let second = number(second).flatten().ok_or(())?;
-        let nanos = nanos.map(|nanos| {
-            number(nanos)
-                .flatten()
-                .and_then(|nanos| u32::try_from(nanos).ok())
-                .ok_or(())
-        });
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        if !is_number(second) || nanos.is_some_and(|nanos| nanos.len() != 9 || !is_number(nanos)) {
+            return Err(());
+        }
         Ok(Self {
-            second,
-            nanos: nanos.transpose()?,
+            second: second.parse().map_err(drop)?,
+            nanos: nanos.map(str::parse).transpose().map_err(drop)?,
         })
     }
 }

@@ -1,36 +1,41 @@
-//! Properties of the programs that may be run, such as name, package and allowed arguments;
-//! [`table`] has one row for each program. The live host finds and runs the programs. The programs
-//! of PostgreSQL are installed once per major release.
+//! Programs that may be run, with their properties from `tools.toml`, such as package and allowed
+//! arguments. The live host finds and runs the programs.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use serde::Deserialize;
+use walwise_model::toml_table;
+
+/// A row of `tools.toml`: programs with equal properties.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ToolSpec {
-    pub name: &'static str,
-    /// Package that provides the program in most distributions.
+    #[serde(borrow)]
+    names: Vec<&'static str>,
     pub package: &'static str,
-    pub home: InstallLocation,
+    #[serde(default)]
     pub answer: OutputAcceptancePolicy,
-    /// Command lines with which the program only reads. `{n}` stands for a number of up to three
-    /// digits, `{disk}` for a path below /dev, `{directory}` for an absolute path.
-    allowed: &'static [&'static str],
+    #[serde(default)]
+    vendor_paths: Vec<&'static str>,
+    #[serde(default = "system_directories")]
+    directories: Vec<&'static str>,
+    arguments: Vec<&'static str>,
+    #[serde(default)]
+    trial_arguments: Vec<&'static str>,
 }
 
-/// Directories in which Debian, Red Hat and others install the servers of MySQL and MariaDB.
-pub const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
-
-#[derive(Clone, Copy, Debug)]
-pub enum InstallLocation {
-    System,
-    Server,
-    /// Paths used by the package of a RAID controller's manufacturer; the system directories are
-    /// searched too.
-    Maker(&'static [&'static str]),
-    Major,
+pub fn system_directories() -> Vec<&'static str> {
+    vec!["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
 }
 
 /// Whether the output of a failed program counts as an answer, and how long the program may run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OutputAcceptancePolicy {
+    /// Output counts only if the program succeeds.
+    #[default]
     Success,
     /// Output counts with any exit status, because the exit status reports the state of the disk.
     Printed,
@@ -39,20 +44,34 @@ pub enum OutputAcceptancePolicy {
     Firmware,
 }
 
+impl ToolSpec {
+    /// `None` for a program without a row.
+    pub fn find_by_program(name: &str) -> Option<&'static Self> {
+        /// If the compiled-in text does not parse, no program is run; a test checks that each
+        /// program has a row.
+        static ROWS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+            toml_table::parse_rows(include_str!("tools.toml")).unwrap_or_default()
+        });
+        ROWS.iter().find(|row| row.names.contains(&name))
+    }
+
+    pub fn allows_in_trial(&self, words: &[String]) -> bool {
+        matches_any_pattern(&self.trial_arguments, words)
+    }
+}
+
 /// Generates the enum of programs and all lists of them from the rows, so that no list can lack a
 /// program.
 macro_rules! tools {
     (
-        $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident => $allowed:expr;)+
-        @major:
-        $($(#[$major_doc:meta])* $major:ident = $major_name:literal of $major_package:literal, $major_home:expr,
-            $major_answer:ident => $major_allowed:expr;)+
+        $($tool:ident = $name:literal,)+
+        @major: $($major:ident = $major_name:literal,)+
     ) => {
         /// Programs that may be run, from fixed paths that belong to root, and only for reading.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Tool {
-            $($(#[$doc])* $tool,)+
-            $($(#[$major_doc])* $major(u32),)+
+            $($tool,)+
+            $($major(u32),)+
         }
 
         impl Tool {
@@ -60,14 +79,11 @@ macro_rules! tools {
 
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
-            pub fn spec(self) -> ToolSpec {
-                use InstallLocation::{Major, Maker, Server, System};
-                use OutputAcceptancePolicy::{Firmware, Printed, Success};
-                let (name, package, home, answer, allowed): (_, _, _, _, &[&str]) = match self {
-                    $(Self::$tool => ($name, $package, $home, $answer, $allowed),)+
-                    $(Self::$major(_) => ($major_name, $major_package, $major_home, $major_answer, $major_allowed),)+
-                };
-                ToolSpec { name, package, home, answer, allowed }
+            pub fn program_name(self) -> &'static str {
+                match self {
+                    $(Self::$tool => $name,)+
+                    $(Self::$major(_) => $major_name,)+
+                }
             }
 
             /// `None` for a program that is not installed once per release.
@@ -81,10 +97,42 @@ macro_rules! tools {
     };
 }
 
+tools! {
+    Mke2fs = "mke2fs",
+    MkfsXfs = "mkfs.xfs",
+    MkfsBtrfs = "mkfs.btrfs",
+    Mdadm = "mdadm",
+    Mount = "mount",
+    Storcli = "storcli",
+    Perccli = "perccli",
+    Storcli2 = "storcli2",
+    Perccli2 = "perccli2",
+    MegaCli = "MegaCli",
+    Ssacli = "ssacli",
+    Hpssacli = "hpssacli",
+    Hpacucli = "hpacucli",
+    Arcconf = "arcconf",
+    Nvme = "nvme",
+    Smartctl = "smartctl",
+    Hdparm = "hdparm",
+    Sdparm = "sdparm",
+    Dmsetup = "dmsetup",
+    Drbdsetup = "drbdsetup",
+    Zfs = "zfs",
+    Zpool = "zpool",
+    Mysqld = "mysqld",
+    Mariadbd = "mariadbd",
+// One program for each major release of PostgreSQL.
+@major:
+    Postgres = "postgres",
+    PgCtl = "pg_ctl",
+    PgControldata = "pg_controldata",
+}
+
 impl Tool {
     /// The program's name, followed by the major release if the program has one.
     pub fn name(self) -> Cow<'static, str> {
-        let name = self.spec().name;
+        let name = self.program_name();
         match self.major_release() {
             Some(major) => Cow::Owned(format!("{name}-{major}")),
             None => Cow::Borrowed(name),
@@ -92,146 +140,132 @@ impl Tool {
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        let of_major = |tool: &fn(u32) -> Self| {
-            let number = name.strip_prefix(tool(0).spec().name)?.strip_prefix('-')?;
-            number.parse().ok().map(tool)
+        let with_major = || {
+            let (program, major) = name.rsplit_once('-')?;
+            let mut tools = Self::MAJOR.iter();
+            let tool = tools.find(|tool| tool(0).program_name() == program)?;
+            major.parse().ok().map(tool)
         };
-        let fixed = || {
-            Self::FIXED
-                .iter()
-                .copied()
-                .find(|tool| tool.spec().name == name)
-        };
-        Self::MAJOR.iter().find_map(of_major).or_else(fixed)
+        let mut fixed = Self::FIXED.iter().copied();
+        fixed
+            .find(|tool| tool.program_name() == name)
+            .or_else(with_major)
     }
 
+    fn spec(self) -> Option<&'static ToolSpec> {
+        ToolSpec::find_by_program(self.program_name())
+    }
+
+    /// The package that provides the program in most distributions.
     pub fn package(self) -> &'static str {
-        self.spec().package
+        self.spec().map_or("", |spec| spec.package)
     }
 
-    pub(crate) fn is_read_only(self, arguments: &[String]) -> bool {
-        let mut allowed = self.spec().allowed.iter();
-        allowed.any(|pattern| matches_pattern(pattern, arguments))
+    pub fn directories(self) -> &'static [&'static str] {
+        self.spec().map_or(&[], |spec| spec.directories.as_slice())
+    }
+
+    /// `None` unless the program only reads with these arguments.
+    pub(crate) fn spec_if_read_only(self, arguments: &[String]) -> Option<&'static ToolSpec> {
+        self.spec()
+            .filter(|spec| matches_any_pattern(&spec.arguments, arguments))
+    }
+
+    /// The paths at which the program may be installed; the first existing one is run.
+    pub(crate) fn candidate_paths(self) -> Vec<PathBuf> {
+        let Some(spec) = self.spec() else {
+            return Vec::new();
+        };
+        let name = self.program_name();
+        let mut names = vec![name.to_owned()];
+        if !spec.vendor_paths.is_empty() {
+            names.insert(0, format!("{name}64"));
+        }
+        let major = self.major_release().unwrap_or_default().to_string();
+        let directories = spec.directories.iter();
+        let directories = directories.map(|place| PathBuf::from(place.replace("{major}", &major)));
+        let searched = directories.flat_map(|place| names.iter().map(move |name| place.join(name)));
+        let vendor = spec.vendor_paths.iter().map(PathBuf::from);
+        vendor.chain(searched).collect()
     }
 }
 
-// The programs that may be run, one row each: name, package, location, output policy,
-// identifiers in the output, and allowed arguments. A program that is not listed is never run.
-//
-// To add a program, add a row; the compiler and the tests then report what is missing. Beware
-// of arguments: one digit makes `hdparm -W0` write, and tools of RAID controllers leave log
-// files unless an option disables them.
-
-tools! {
-    Mke2fs = "mke2fs" of "e2fsprogs", System, Success => &["-V"];
-    MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success => &["-V"];
-    MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success => &["--version"];
-    Mdadm = "mdadm" of "mdadm", System, Success => &["--version"];
-    Mount = "mount" of "util-linux", System, Success => &["--version"];
-
-    /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and the programs
-    /// derived from it write a log in the working directory.
-    Storcli = "storcli" of "storcli",
-        Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware => STORCLI;
-    /// storcli under Dell's name.
-    Perccli = "perccli" of "perccli",
-        Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware => STORCLI;
-    /// storcli's successor for MegaRAID 9600 controllers.
-    Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware => STORCLI2;
-    /// storcli2 under Dell's name, for PERC 12.
-    Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware => STORCLI2;
-    /// LSI's MegaCli, which storcli replaced.
-    MegaCli = "MegaCli" of "MegaCli",
-        Maker(&["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]), Firmware => &[
-        "-LDInfo -Lall -aALL -NoLog",
-        "-AdpBbuCmd -GetBbuStatus -aALL -NoLog",
-    ];
-    /// HPE's tool for Smart Array controllers.
-    Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware => SMART_ARRAY;
-    /// ssacli under its earlier name.
-    Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware => SMART_ARRAY;
-    /// ssacli under its first name.
-    Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware => SMART_ARRAY;
-    /// Tool for controllers of Microchip (formerly Adaptec).
-    Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware => &["getconfig {n} nologs"];
-
-    Nvme = "nvme" of "nvme-cli", System, Printed => &[
-        "id-ctrl -o json {disk}",
-        "smart-log -o json {disk}",
-        "get-feature -f 6 -H {disk}",
-        "get-log -i 0xc0 -l 512 {disk}",
-    ];
-    /// `-n standby` does not wake a sleeping disk. Serial numbers are not requested.
-    Smartctl = "smartctl" of "smartmontools", System, Printed => &[
-        "-q noserial -n standby -j -H {disk}",
-        "-q noserial -n standby -g wcache {disk}",
-        "-q noserial -n standby -j -i -g wcache {disk}",
-    ];
-    /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
-    Hdparm = "hdparm" of "hdparm", System, Success => &["-W {disk}"];
-    Sdparm = "sdparm" of "sdparm", System, Printed => &["--get=WCE {disk}"];
-
-    /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
-    Dmsetup = "dmsetup" of "dmsetup", System, Success => &[
-        "table",
-        "status",
-    ];
-    /// [`crate::host::redact`] reduces the output, which holds shared secrets, addresses and names.
-    Drbdsetup = "drbdsetup" of "drbd-utils", System, Success => &["show --show-defaults"];
-    Zfs = "zfs" of "zfsutils-linux", System, Success => &["get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize"];
-    /// Output is reduced to OpenZFS pools and their devices.
-    Zpool = "zpool" of "zfsutils-linux", System, Success => &["status -P"];
-
-    /// The server of MySQL, or of MariaDB under its old name.
-    Mysqld = "mysqld" of "mysql-server", Server, Success => &["--version"];
-    Mariadbd = "mariadbd" of "mariadb-server", Server, Success => &["--version"];
-
-// One program for each major release of PostgreSQL.
-@major:
-    Postgres = "postgres" of "postgresql", Major, Success => &["--version"];
-    /// pg_ctl prints its version in a tenth of the time that the server needs. Both have the same
-    /// version, because pg_ctl refuses to start a server of another release (pg_ctl.c,
-    /// `find_other_exec`).
-    PgCtl = "pg_ctl" of "postgresql", Major, Success => &["--version"];
-    /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
-    /// file of the data directory only for reading.
-    PgControldata = "pg_controldata" of "postgresql", Major, Success => &["-D {directory}"];
+fn matches_any_pattern(patterns: &[&str], words: &[String]) -> bool {
+    let mut patterns = patterns.iter();
+    patterns.any(|pattern| matches_pattern(pattern, words))
 }
-
-const STORCLI: &[&str] = &[
-    "/cALL show all J nolog",
-    "/cALL/vALL show all J nolog",
-    "/c{n}/cv show status nolog",
-    "/c{n}/bbu show status nolog",
-];
-
-const STORCLI2: &[&str] = &["/call show all nolog J", "/call/vall show all nolog J"];
-
-const SMART_ARRAY: &[&str] = &["ctrl all show detail", "ctrl slot={n} ld all show detail"];
 
 fn matches_pattern(pattern: &str, words: &[String]) -> bool {
-    let parts: Vec<&str> = pattern.split(' ').collect();
-    parts.len() == words.len()
+    let options = pattern.strip_prefix("{options");
+    let options = options.and_then(|rest| rest.split_once("} "));
+    let parts: Vec<&str> = options
+        .map_or(pattern, |(_, rest)| rest)
+        .split(' ')
+        .collect();
+    let Some((before, words)) = words
+        .len()
+        .checked_sub(parts.len())
+        .and_then(|count| words.split_at_checked(count))
+    else {
+        return false;
+    };
+    let begins = match options {
+        None => before.is_empty(),
+        Some((required, _)) => {
+            !before.iter().any(|word| word.contains('/'))
+                && (required.is_empty()
+                    || before
+                        .iter()
+                        .any(|word| has_option(word, required.trim_start())))
+        }
+    };
+    begins
         && parts
             .iter()
             .zip(words)
             .all(|(part, word)| matches_pattern_word(part, word))
 }
 
+/// Whether the word is the option or, for an option without a dash, a list that contains it.
+fn has_option(word: &str, option: &str) -> bool {
+    word == option || !option.starts_with('-') && word.split(',').any(|part| part == option)
+}
+
 fn matches_pattern_word(part: &str, word: &str) -> bool {
-    match (part, part.split_once("{n}")) {
-        ("{disk}", _) => word.starts_with("/dev/") && is_plain_absolute_path(word),
-        ("{directory}", _) => is_plain_absolute_path(word),
-        (_, Some((before, after))) => word
-            .strip_prefix(before)
-            .and_then(|rest| rest.strip_suffix(after))
-            .is_some_and(is_short_number),
-        (_, None) => part == word,
+    match part {
+        "{disk}" => word.starts_with("/dev/") && is_plain_absolute_path(word),
+        "{directory}" => is_plain_absolute_path(word),
+        "{loop}" => is_loop_device_path(word),
+        "{fd}" => is_proc_fd_path(word),
+        part => {
+            let numbers = [("{n}", 3), ("{count}", 9), ("{bytes}", 13)];
+            let number = numbers
+                .into_iter()
+                .find_map(|(mark, digits)| Some((part.split_once(mark)?, digits)));
+            number.map_or(part == word, |((before, after), digits)| {
+                word.strip_prefix(before)
+                    .and_then(|rest| rest.strip_suffix(after))
+                    .is_some_and(|number| is_number(number, digits))
+            })
+        }
     }
 }
 
-fn is_short_number(word: &str) -> bool {
-    (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+pub fn is_loop_device_path(path: &str) -> bool {
+    path.strip_prefix("/dev/loop")
+        .is_some_and(|number| is_number(number, 9))
+}
+
+fn is_proc_fd_path(path: &str) -> bool {
+    let parts = path
+        .strip_prefix("/proc/")
+        .and_then(|rest| rest.split_once("/fd/"));
+    parts.is_some_and(|(process, number)| is_number(process, 9) && is_number(number, 9))
+}
+
+/// Whether the word is a number of at most `most` digits.
+fn is_number(word: &str, most: usize) -> bool {
+    (1..=most).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether the path is absolute and has no component `.` or `..`.
@@ -249,7 +283,8 @@ mod tests {
     #[test]
     fn only_listed_tool_arguments_are_allowed() {
         let allowed = |tool: Tool, arguments: &[&str]| {
-            tool.is_read_only(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
+            tool.spec_if_read_only(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
+                .is_some()
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Hdparm, &["-W", "/dev/mapper/vg-lv"]));
@@ -282,12 +317,8 @@ mod tests {
     #[test]
     fn only_reading_storage_commands_are_allowed() {
         let allowed = |tool: Tool, line: &str| {
-            tool.is_read_only(
-                &line
-                    .split_whitespace()
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>(),
-            )
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            tool.spec_if_read_only(&arguments).is_some()
         };
         for (tool, line) in [
             (Tool::Storcli, "/cALL show all J nolog"),
@@ -364,7 +395,8 @@ mod tests {
         let major = Tool::MAJOR.iter().map(|of| of(17));
         for tool in Tool::FIXED.iter().copied().chain(major) {
             assert_eq!(Tool::from_name(&tool.name()), Some(tool));
-            assert!(!tool.is_read_only(&[]), "{}", tool.name());
+            assert!(tool.spec().is_some(), "{}", tool.name());
+            assert!(tool.spec_if_read_only(&[]).is_none(), "{}", tool.name());
         }
         assert_eq!(Tool::PgControldata(15).name(), "pg_controldata-15");
         for none in [

@@ -1,10 +1,9 @@
 //! Programs with which a trial creates file systems, on its own loop files or on a given disk.
 //! These programs are the only ones that write, and only a trial runs them.
 //!
-//! They are found and run by the same rules as programs that only read. This module checks the
-//! arguments of every caller: mkfs may write only to a loop device, or to an open file under
-//! /proc/PID/fd. On a disk, mkfs gets the size of the area that the trial may use. It must not
-//! discard, because that would discard the entire disk.
+//! They are found and run by the same rules as programs that only read. Their row in `tools.toml`
+//! limits the arguments of every caller: mkfs may write only to a loop device, or to an open file
+//! under /proc/PID/fd.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,11 +11,9 @@ use walwise_model::facts::choice;
 
 use super::HostError;
 use super::live::programs;
+use super::tool::ToolSpec;
 
 const DEADLINE: Duration = Duration::from_secs(60);
-
-/// Options of the small ext2 file system that exists only so that mount(8) attaches a loop device.
-const SMALL_FS_OPTIONS: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
 
 choice! {
     pub enum TrialTool {
@@ -31,12 +28,7 @@ choice! {
 impl TrialTool {
     /// The package that provides the program in most distributions.
     pub fn package(self) -> &'static str {
-        match self {
-            Self::Mke2fs => "e2fsprogs",
-            Self::MkfsXfs => "xfsprogs",
-            Self::MkfsBtrfs => "btrfs-progs",
-            Self::Mount | Self::Losetup => "util-linux",
-        }
+        self.spec().map_or("", |spec| spec.package)
     }
 
     /// Fails if the program is missing, or if a user other than root can change it.
@@ -55,67 +47,12 @@ impl TrialTool {
     }
 
     pub fn allows_arguments(self, words: &[String]) -> bool {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match (self, words.as_slice()) {
-            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
-            (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL_FS_OPTIONS => {
-                is_proc_fd_path(file) && is_number(blocks)
-            }
-            (Self::Mke2fs, [options @ .., disk, size]) if is_proc_fd_path(disk) => {
-                size.strip_suffix('k').is_some_and(is_number)
-                    && has_no_path(options)
-                    && options
-                        .iter()
-                        .any(|word| word.split(',').any(|part| part == "nodiscard"))
-            }
-            (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_proc_fd_path(disk) => {
-                size.strip_prefix("size=").is_some_and(is_byte_count)
-                    && has_no_path(options)
-                    && options.contains(&"-K")
-            }
-            (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_proc_fd_path(disk) => {
-                is_byte_count(size) && has_no_path(options) && options.contains(&"-K")
-            }
-            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
-                is_loop_device_path(device) && has_no_path(options)
-            }
-            (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
-                let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
-                bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit()))
-                    && is_proc_fd_path(file)
-            }
-            (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
-                is_loop_device_path(device)
-            }
-            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => {
-                false
-            }
-        }
+        self.spec().is_some_and(|spec| spec.allows_in_trial(words))
     }
-}
 
-pub fn is_loop_device_path(path: &str) -> bool {
-    path.strip_prefix("/dev/loop").is_some_and(is_number)
-}
-
-fn is_proc_fd_path(path: &str) -> bool {
-    let parts = path
-        .strip_prefix("/proc/")
-        .and_then(|rest| rest.split_once("/fd/"));
-    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
-}
-
-/// Whether no option contains a path, because a path could name another device or a file.
-fn has_no_path(options: &[&str]) -> bool {
-    options.iter().all(|word| !word.contains('/'))
-}
-
-fn is_byte_count(word: &str) -> bool {
-    (1..=13).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn is_number(word: &str) -> bool {
-    (1..=9).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+    fn spec(self) -> Option<&'static ToolSpec> {
+        ToolSpec::find_by_program(self.as_str())
+    }
 }
 
 #[cfg(test)]

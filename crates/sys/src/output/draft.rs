@@ -188,28 +188,35 @@ impl<'a> Draft<'a> {
 
     /// The rename to the final name is durable on return.
     pub fn publish(mut self) -> Result<PublishedDocument, WriteError> {
+        let directory = &self.location.directory;
+        let (series_name, warning) = if self.location.options.series {
+            let name = self.publish_in_series()?;
+            // The document is complete, so a failed removal is only a warning. The next document of
+            // the series tries the removal again.
+            let failure = series::remove_excess_documents(directory).err();
+            let warning = failure.map(|errno| {
+                let why = text::io_error_message(&errno.into());
+                format!("old saved reports could not be removed: {why}")
+            });
+            (Some(name), warning)
+        } else {
+            self.publish_under_requested_name()?;
+            (None, None)
+        };
+        rustix::fs::fsync(directory)?;
+        Ok(PublishedDocument {
+            series_name,
+            warning,
+        })
+    }
+
+    fn publish_under_requested_name(&self) -> Result<(), WriteError> {
         let OutputLocation {
             directory,
             name,
             options,
             ..
         } = self.location;
-        if options.series {
-            let name = self.publish_in_series()?;
-            // The document is complete, so a failed removal is only a warning. The next document of
-            // the series tries the removal again.
-            let warning = series::remove_excess_documents(directory)
-                .err()
-                .map(|errno| {
-                    let why = text::io_error_message(&errno.into());
-                    format!("old saved reports could not be removed: {why}")
-                });
-            rustix::fs::fsync(directory)?;
-            return Ok(PublishedDocument {
-                series_name: Some(name),
-                warning,
-            });
-        }
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,
@@ -221,23 +228,18 @@ impl<'a> Draft<'a> {
             ExistingFilePolicy::Continued
                 if there.as_ref().map(file_identity) != self.location.existing_identity =>
             {
-                return Err(WriteError::For(
+                Err(WriteError::For(
                     "another process changed the file in the meantime; try again".to_owned(),
-                ));
+                ))
             }
-            ExistingFilePolicy::Replaced | ExistingFilePolicy::Continued => {
-                rustix::fs::renameat(directory, &self.name, directory, name)?;
-            }
+            ExistingFilePolicy::Replaced | ExistingFilePolicy::Continued => Ok(
+                rustix::fs::renameat(directory, &self.name, directory, name)?,
+            ),
             ExistingFilePolicy::Kept => match rename_noreplace(directory, &self.name, name) {
-                Err(Errno::EXIST) => return Err(WriteError::Exists),
-                done => done?,
+                Err(Errno::EXIST) => Err(WriteError::Exists),
+                done => Ok(done?),
             },
         }
-        rustix::fs::fsync(directory)?;
-        Ok(PublishedDocument {
-            series_name: None,
-            warning: None,
-        })
     }
 
     /// Renames the draft to the next number of its series; returns the new name.

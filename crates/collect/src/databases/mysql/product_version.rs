@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
 use crate::facts::{Reading, Remedy, ServerKind, Source};
-use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
+use crate::host::{Host, Tool, path_bytes};
 use crate::host_readings::error_reading;
 use crate::text::display_path;
 use crate::tool_version::query_version;
@@ -111,7 +111,7 @@ pub fn cache_program_version(host: &dyn Host, request: &Request) {
 }
 
 fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
-    SERVER_DIRECTORIES.iter().find_map(|directory| {
+    tool.directories().iter().find_map(|directory| {
         host.real_path(&Path::new(directory).join(&*tool.name()))
             .ok()
     })

@@ -232,8 +232,6 @@ facts! {
 
 mod layer;
 
-use crate::facts::choice;
-
 pub use layer::{
     ArrayLevel, ArrayMemberState, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy,
     DmCacheMode, DrbdOrdering, DrbdProtocol, MappingHealth, SyncAction,
@@ -365,9 +363,7 @@ choice! {
     /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* only before Linux
     /// 6.8).
     pub enum ZoneModel { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
-}
 
-choice! {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Transport {
@@ -425,9 +421,7 @@ choice! {
     pub enum NetworkTransport {
         Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
     }
-}
 
-choice! {
 pub enum CloudDiskService {
     AmazonEbs = "Amazon Elastic Block Store",
     AmazonInstanceStore = "Amazon EC2 instance store",

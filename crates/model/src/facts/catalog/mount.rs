@@ -170,32 +170,20 @@ impl VdevState {
 
 choice! {
     pub enum AtimePolicy { Never = "noatime", Relative = "relatime", Always = "strictatime" }
-}
 
-choice! {
     /// Whether a file system sends flushes itself. `NoEffect` means that an option turns flushes
     /// off, but this kernel ignores the option.
     pub enum BarrierState { On = "on", Off = "off", NoEffect = "no effect" }
-}
 
-choice! {
     /// Values of ext4's mount option `data` (ext4(5)): the content of the journal besides metadata,
     /// and the order of data and metadata.
     pub enum JournalMode { Ordered = "ordered", Journal = "journal", Writeback = "writeback" }
-}
 
-choice! {
     /// Values of the ZFS property `sync` (zfsprops(7)), which governs synchronous writes.
     pub enum ZfsSync { Standard = "standard", Always = "always", Disabled = "disabled" }
-}
 
-choice! {
     /// Values of the ZFS property `logbias` (zfsprops(7)), which governs the use of the log device.
     pub enum Logbias { Latency = "latency", Throughput = "throughput" }
-}
 
-choice! {
     pub enum StripeFit { Fits = "fits", Other = "other", None = "none", NoStripes = "no stripes" }
 }
-
-use crate::facts::choice;

@@ -146,7 +146,6 @@ facts! {
 }
 
 use super::cluster::LogSizeFit;
-use crate::facts::choice;
 use crate::version::Version;
 
 // Each meaning has one word across the versions of both servers. Collectors translate numbers and
@@ -163,13 +162,9 @@ choice! {
         Direct = "O_DIRECT",
         DirectNoFsync = "O_DIRECT_NO_FSYNC",
     }
-}
 
-choice! {
     pub enum DoublewriteMode { On = "on", Off = "off", DetectOnly = "detect_only", Fast = "fast" }
-}
 
-choice! {
     pub enum PageChecksum {
         Crc32 = "crc32",
         StrictCrc32 = "strict_crc32",

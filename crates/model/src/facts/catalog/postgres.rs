@@ -216,7 +216,7 @@ facts! {
 use std::fmt;
 
 use super::cluster::LogSizeFit;
-use crate::facts::{Choice, FactValue, Value, ValueKind, choice};
+use crate::facts::{Choice, FactValue, Value, ValueKind};
 use crate::version::Version;
 
 /// A value of `synchronous_commit` for the sessions of a database or a role (PostgreSQL manual,
@@ -269,9 +269,7 @@ choice! {
         OpenDatasync = "open_datasync",
         FsyncWritethrough = "fsync_writethrough",
     }
-}
 
-choice! {
     /// The event that a commit waits for (`synchronous_commit`).
     pub enum SynchronousCommit {
         On = "on",
@@ -280,9 +278,7 @@ choice! {
         RemoteWrite = "remote_write",
         RemoteApply = "remote_apply",
     }
-}
 
-choice! {
     pub enum WalLevel {
         Minimal = "minimal"
             /// Minimal WAL suffices for crash recovery, but not for archiving or replication.
@@ -290,32 +286,20 @@ choice! {
         Replica = "replica",
         Logical = "logical",
     }
-}
 
-choice! {
     /// Whether WAL is archived, and with `always` also on a standby.
     pub enum ArchiveMode { Off = "off", On = "on", Always = "always" }
-}
 
-choice! {
     /// How full-page images in the WAL are compressed.
     pub enum WalCompression { Off = "off", On = "on", Pglz = "pglz", Lz4 = "lz4", Zstd = "zstd" }
-}
 
-choice! {
     /// How the data directory is flushed before recovery.
     pub enum RecoveryInitSync { Fsync = "fsync", Syncfs = "syncfs" }
-}
 
-choice! {
     pub enum HugePages { On = "on", Off = "off", Unknown = "unknown" }
-}
 
-choice! {
     pub enum IoMethod { Sync = "sync", Worker = "worker", IoUring = "io_uring" }
-}
 
-choice! {
     pub enum FileExtendMethod { PosixFallocate = "posix_fallocate", WriteZeros = "write_zeros" }
 }
 

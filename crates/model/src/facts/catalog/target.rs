@@ -72,7 +72,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::CacheVolatility;
-use crate::facts::choice;
 
 choice! {
     /// Whether a power failure can tear a page that is being written. The links are listed in
@@ -88,17 +87,13 @@ choice! {
         /// A link is broken, so a power failure can tear a page.
         Broken = "broken",
     }
-}
 
-choice! {
     pub enum TargetKind {
         Directory = "directory" is_directory,
         Created = "created" is_to_be_created,
         Device = "device" is_device,
     }
-}
 
-choice! {
     /// The kind of files that a database server keeps in a directory.
     pub enum DirectoryRole {
         Data = "data" is_data,
@@ -113,18 +108,14 @@ choice! {
         Doublewrite = "doublewrite",
         Undo = "undo",
     }
-}
 
-choice! {
     /// An inode flag that new files inherit.
     pub enum InodeFlag {
         Nocow = "nocow" is_nocow,
         Sync = "sync",
         JournalData = "journal-data",
     }
-}
 
-choice! {
     /// The durability verdicts, worst first.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
@@ -163,16 +154,12 @@ choice! {
             is_suppressed,
         Unknown = "unknown",
     }
-}
 
-choice! {
     pub enum FlushSuppressor {
         FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
         ServerSetting = "server setting",
     }
-}
 
-choice! {
     /// Redundancy of the data below a target: whether copies or parity survive the failure of one
     /// more component, worst first. The verdict covers power failure only.
     #[derive(Serialize, Deserialize, JsonSchema)]

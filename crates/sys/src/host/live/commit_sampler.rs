@@ -199,30 +199,29 @@ fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(),
         Some(owner) => owner.connect_and_drop_root()?,
         None => None,
     };
-    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let user = user.trim_ascii();
     let emit = |sample| {
         let sample = Some(Ok::<_, HostError>(sample));
         let sent = channel.send(&sample);
         sent.map_err(|e| HostError::failed(text::io_error_message(&e)))
     };
     let schedule = QuerySchedule::new(request.seconds);
+    let user = machine::own_user_name()?;
     let (user, stream) = match connected {
-        Some(stream) => (&b"root"[..], stream),
+        Some(stream) => (b"root".to_vec(), stream),
         None => (user, connect(&PathBuf::from(request.socket.clone()))?),
     };
     let end = match request.protocol {
         ServerProtocol::Postgres => {
             let queries = postgres::SamplerQueries::new(schedule, emit);
             let timeout = postgres::STATEMENT_TIMEOUT_MS;
-            let mut client = PostgresProtocolClient::new(user, timeout, queries);
+            let mut client = PostgresProtocolClient::new(&user, timeout, queries);
             run_protocol(&stream, &mut client, request.server_uid)
         }
         ServerProtocol::Mysql => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
             run_protocol(
                 &stream,
-                &mut MysqlProtocolClient::new(user, queries),
+                &mut MysqlProtocolClient::new(&user, queries),
                 request.server_uid,
             )
         }
@@ -243,7 +242,6 @@ struct QuerySchedule {
     /// The query that was sent last; `None` before the first one.
     current: Option<SamplerQuery>,
     current_begun_us: u64,
-    waits_since_counters: u32,
     queries: u32,
     /// Whether the result of `current` has arrived.
     is_answered: bool,
@@ -256,7 +254,6 @@ impl QuerySchedule {
             seconds,
             current: None,
             current_begun_us: 0,
-            waits_since_counters: 0,
             queries: 0,
             is_answered: false,
         }
@@ -270,22 +267,15 @@ impl QuerySchedule {
         if f64::from(self.queries) > FIRST_QUERIES + MAX_QUERIES_PER_SECOND * elapsed {
             return None;
         }
+        let next = if is_over && self.current == Some(SamplerQuery::Counters) {
+            return None;
+        } else if is_over || self.queries.is_multiple_of(WAITS_PER_COUNTERS + 1) {
+            SamplerQuery::Counters
+        } else {
+            SamplerQuery::Waits
+        };
         self.queries += 1;
         self.is_answered = false;
-        let next = match self.current {
-            None => SamplerQuery::Counters,
-            Some(SamplerQuery::Counters) if is_over => return None,
-            Some(SamplerQuery::Waits)
-                if is_over || self.waits_since_counters >= WAITS_PER_COUNTERS =>
-            {
-                SamplerQuery::Counters
-            }
-            Some(_) => SamplerQuery::Waits,
-        };
-        self.waits_since_counters = match next {
-            SamplerQuery::Waits => self.waits_since_counters + 1,
-            SamplerQuery::Counters => 0,
-        };
         self.current_begun_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.current = Some(next);
         self.current

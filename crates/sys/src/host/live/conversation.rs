@@ -77,26 +77,11 @@ pub trait QuerySequence {
 /// The queries for settings. The first one must succeed; later ones may be refused or late.
 pub struct SettingsQueries {
     /// The query with this number, for this major release.
-    query: fn(usize, u64) -> Option<String>,
-    format_row: fn(&[&[u8]]) -> String,
-    join_results: fn(&[Option<String>]) -> String,
+    pub query: fn(usize, u64) -> Option<String>,
+    pub format_row: fn(&[&[u8]]) -> String,
+    pub join_results: fn(&[Option<String>]) -> String,
     /// The result of each query that was sent; `None` if the server refused it.
-    results: Vec<Option<String>>,
-}
-
-impl SettingsQueries {
-    pub fn new(
-        query: fn(usize, u64) -> Option<String>,
-        format_row: fn(&[&[u8]]) -> String,
-        join_results: fn(&[Option<String>]) -> String,
-    ) -> Self {
-        Self {
-            query,
-            format_row,
-            join_results,
-            results: Vec::new(),
-        }
-    }
+    pub results: Vec<Option<String>>,
 }
 
 impl QuerySequence for SettingsQueries {
@@ -287,11 +272,12 @@ pub mod tests {
     #[test]
     fn a_late_query_loses_only_its_own_result() {
         let late = || HostError::new(HostErrorKind::TimedOut, "late");
-        let mut queries = SettingsQueries::new(
-            |number, _| (number < 3).then(|| number.to_string()),
-            |row| String::from_utf8_lossy(row[0]).into_owned(),
-            |results| format!("{results:?}"),
-        );
+        let mut queries = SettingsQueries {
+            query: |number, _| (number < 3).then(|| number.to_string()),
+            format_row: |row| String::from_utf8_lossy(row[0]).into_owned(),
+            join_results: |results| format!("{results:?}"),
+            results: Vec::new(),
+        };
         assert!(queries.receive_row(&[b"early"]).is_err());
         assert!(queries.receive_query_error(late()).is_err());
         for row in [&b"a"[..], b"b"] {

@@ -91,10 +91,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
     };
     let parts = looked.read_ranges_in_parallel(&known, true)?;
     let places_left = known.len() - looked.ranges.len();
-    let mut regions = DeviceRegions::new(size);
-    for (at, bytes) in parts {
-        regions.add_region(at, bytes);
-    }
+    let regions = DeviceRegions { size, parts };
     if !looked.has_data {
         looked.read_whole_device_if_fast(size)?;
     }
@@ -149,7 +146,10 @@ impl DeviceReader<'_> {
                 }
                 let bytes = match room.read_aligned(device, *at, *length) {
                     Ok(bytes) => bytes,
-                    Err(error) => return (done, Some(error)),
+                    Err(error) => {
+                        done.push(Err(error));
+                        break;
+                    }
                 };
                 if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
@@ -158,25 +158,25 @@ impl DeviceReader<'_> {
                     break;
                 }
                 let kept = if keep { bytes.to_vec() } else { Vec::new() };
-                done.push((*at, bytes.len() as u64, kept));
+                done.push(Ok((*at, bytes.len() as u64, kept)));
             }
-            (done, None)
+            done
         };
         let lanes: Vec<usize> = (0..PARALLEL_READS.min(pieces.len())).collect();
-        let ended_early = |_| {
-            (
-                Vec::new(),
-                Some(io::Error::other("a reading thread ended early")),
-            )
-        };
+        let ended_early = |_| vec![Err(io::Error::other("a reading thread ended early"))];
         let ends = map_with_thread_per_item(&lanes, read_lane);
         self.has_data |= data.into_inner();
         let (mut parts, mut failure) = (Vec::new(), None);
-        for (done, error) in ends.into_iter().map(|end| end.unwrap_or_else(ended_early)) {
-            failure = failure.or(error);
-            for (at, length, kept) in done {
-                self.ranges.push((at, length));
-                parts.push((at, kept));
+        for part in ends
+            .into_iter()
+            .flat_map(|end| end.unwrap_or_else(ended_early))
+        {
+            match part {
+                Ok((at, length, kept)) => {
+                    self.ranges.push((at, length));
+                    parts.push((at, kept));
+                }
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
         // Data that was found counts even if another piece could not be read.

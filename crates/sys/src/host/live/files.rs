@@ -11,9 +11,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,6 +25,7 @@ use crate::host::{
     is_in_word_list,
 };
 use crate::limits::MOUNT_TABLE;
+use crate::text::bytes;
 
 pub const LARGEST_READ: u64 = 1 << 20;
 
@@ -73,8 +72,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         Mode::empty(),
     );
     let names = directory_entry_names(proc?)?;
-    let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
-    Ok(names.filter_map(move |name| name.map(number).transpose()))
+    Ok(names.filter_map(|name| name.map(|name| bytes::parse(&name)).transpose()))
 }
 
 /// The answer includes the newline. The kernel limits names to 16 bytes (`TASK_COMM_LEN`), and
@@ -114,21 +112,33 @@ impl PathHandle {
             e => e.into(),
         })
     }
+
+    /// Reads the held configuration file. A file larger than [`LARGEST_READ`] is refused, because
+    /// the part cut off could change any setting.
+    pub fn read_config(&self) -> HostResult {
+        let bytes = read_bounded(&self.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
+        if bytes.len() as u64 > LARGEST_READ {
+            let says = format!(
+                "is larger than {}, the limit for a configuration file",
+                crate::text::format_bytes(LARGEST_READ)
+            );
+            return Err(HostError::failed(says));
+        }
+        Ok(bytes)
+    }
 }
 
 fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     let held = PathHandle::open(path)?;
-    match held.kind {
-        FileType::RegularFile => held.reopen_for_reading(OFlags::empty()),
-        FileType::Directory if allow_directory => held.reopen_for_reading(OFlags::empty()),
-        FileType::Directory => Err(HostError::failed("is a directory")),
-        FileType::Symlink
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => Err(HostError::failed("is not a regular file")),
+    let is_directory = held.kind == FileType::Directory;
+    if held.kind == FileType::RegularFile || is_directory && allow_directory {
+        return held.reopen_for_reading(OFlags::empty());
     }
+    Err(HostError::failed(if is_directory {
+        "is a directory"
+    } else {
+        "is not a regular file"
+    }))
 }
 
 fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError> {
@@ -174,33 +184,13 @@ fn is_proc_pid_file(path: &Path) -> bool {
         && is_in_word_list("stat status mountinfo cmdline environ", file)
 }
 
-/// Reads a configuration file unless its identity is already `known`. A file larger than
-/// [`LARGEST_READ`] is refused, because the part cut off could change any setting.
-pub fn read_config_unless_known(
-    path: &Path,
-    known: impl Fn((u64, u64)) -> bool,
-) -> Result<ConfigReadOutcome, HostError> {
+/// Opens a configuration file with O_PATH; fails unless it is a regular file.
+pub fn open_config(path: &Path) -> Result<PathHandle, HostError> {
     let held = PathHandle::open(path)?;
-    if held.kind != FileType::RegularFile {
-        return Err(HostError::failed("is not a regular file"));
+    match held.kind {
+        FileType::RegularFile => Ok(held),
+        _ => Err(HostError::failed("is not a regular file")),
     }
-    if known(held.identity) {
-        return Ok(ConfigReadOutcome::AlreadyRead(held.identity));
-    }
-    let bytes = read_bounded(&held.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
-    if bytes.len() as u64 > LARGEST_READ {
-        let says = format!(
-            "is larger than {}, the limit for a configuration file",
-            crate::text::format_bytes(LARGEST_READ)
-        );
-        return Err(HostError::failed(says));
-    }
-    Ok(ConfigReadOutcome::Read(held.identity, bytes))
-}
-
-pub enum ConfigReadOutcome {
-    AlreadyRead((u64, u64)),
-    Read((u64, u64), Vec<u8>),
 }
 
 /// /sys/class has only directories and attributes, so such a path is opened without a check of its

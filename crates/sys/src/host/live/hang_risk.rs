@@ -6,12 +6,11 @@
 //! the link already touches that mount.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::escape::fstab::decode_fstab_field;
-use crate::host::is_in_word_list;
+use crate::host::{is_in_word_list, path_from_bytes};
+use crate::text::bytes;
 
 const REMOTE_TYPES: &str = "9p acfs afs autofs beegfs ceph cifs coda cvmfs gfs2 glusterfs gpfs lustre mmfs ncpfs nfs \
     nfs4 ocfs2 orangefs panfs pvfs2 smb2 smb3 smbfs vboxsf virtiofs";
@@ -27,7 +26,7 @@ impl MountHangRisks {
     /// Treats every path as one that may hang, because no mount is known.
     pub fn for_unreadable_table() -> Self {
         Self {
-            points: HashMap::from([(PathBuf::from("/"), true)]),
+            points: HashMap::new(),
             any_hang: true,
         }
     }
@@ -35,9 +34,7 @@ impl MountHangRisks {
     /// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)). A malformed line counts as a mount that
     /// can hang.
     pub fn parse(mountinfo: &[u8]) -> Self {
-        let lines = mountinfo
-            .split(|b| *b == b'\n')
-            .filter(|line| !line.is_empty());
+        let lines = bytes::lines(mountinfo).filter(|line| !line.is_empty());
         let (mut points, mut any_hang) = (HashMap::new(), false);
         for (point, hangs) in
             lines.map(|line| parse_mount_hang_risk(line).unwrap_or((PathBuf::new(), true)))
@@ -89,7 +86,7 @@ fn parse_mount_hang_risk(line: &[u8]) -> Option<(PathBuf, bool)> {
     let dash = words.iter().position(|word| *word == b"-")?;
     let fstype = *words.get(dash + 1)?;
     let source = words.get(dash + 2)?;
-    let point = PathBuf::from(OsString::from_vec(decode_fstab_field(words.get(4)?)));
+    let point = path_from_bytes(decode_fstab_field(words.get(4)?));
     let fuse = fstype.starts_with(b"fuse") && fstype != b"fusectl";
     let remote = REMOTE_DEVICES
         .iter()
@@ -218,7 +215,7 @@ mod tests {
         fn escaped_mount_points_are_decoded(name in prop::collection::vec(1u8.., 1..20)) {
             prop_assert_eq!(decode_fstab_field(escape_mountinfo_field(&name).as_bytes()), name.clone());
             prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
-            let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
+            let path = Path::new("/sys").join(path_from_bytes(name.clone()));
             let mounts = local_mounts_and(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape_mountinfo_field(&name)));
             prop_assert!(mounts.path_may_hang(&path) && mounts.path_may_hang(&path.join("x")));
             prop_assert!(!mounts.path_may_hang(Path::new("/sys/block")) || name == b"block");

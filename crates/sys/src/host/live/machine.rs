@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::prelude::*;
 use std::path::Path;
 
 use nix::sched::{CloneFlags, setns};
@@ -13,7 +12,7 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
 use crate::host::{HostError, HostErrorKind, HostResult, NOBODY};
-use crate::text::io_error_message;
+use crate::text::{bytes, io_error_message};
 
 /// Inode numbers that the initial namespaces always have (`PROC_PID_INIT_INO` and
 /// `PROC_USER_INIT_INO` in the kernel's include/linux/proc_ns.h).
@@ -38,20 +37,16 @@ pub fn uname() -> Vec<u8> {
 }
 
 pub fn euid_namespaces_and_root() -> Vec<u8> {
+    let which = |is_initial| if is_initial { "initial" } else { "other" };
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
     for (name, initial) in INITIAL_NAMESPACES {
         if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
-            let which = if link.as_os_str() == initial {
-                "initial"
-            } else {
-                "other"
-            };
+            let which = which(link.as_os_str() == initial);
             let _ = writeln!(lines, "{name}_namespace={which}");
         }
     }
     if let Some(is_initial) = has_root_directory_of_init() {
-        let which = if is_initial { "initial" } else { "other" };
-        let _ = writeln!(lines, "root={which}");
+        let _ = writeln!(lines, "root={}", which(is_initial));
     }
     lines.into_bytes()
 }
@@ -108,18 +103,24 @@ pub fn user_name(uid: u32) -> HostResult {
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no user in /etc/passwd has this ID"))
 }
 
+/// The name of the user of this process.
+pub fn own_user_name() -> HostResult {
+    let name = user_name(nix::unistd::geteuid().as_raw())?;
+    Ok(name.trim_ascii().to_vec())
+}
+
 /// The group of a user in /etc/passwd, or the group of `nobody` for a user not listed there, such
 /// as a container's.
 pub fn primary_group_or_nobody(uid: u32) -> u32 {
     let list = files::read_file_bounded(Path::new("/etc/passwd")).unwrap_or_default();
-    let group =
-        passwd_field(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
-    group.unwrap_or(NOBODY)
+    passwd_field(&list, uid, 3)
+        .and_then(|group| bytes::parse(&group))
+        .unwrap_or(NOBODY)
 }
 
 fn passwd_field(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     let uid = uid.to_string();
-    list.split(|b| *b == b'\n').find_map(|line| {
+    bytes::lines(list).find_map(|line| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b':').collect();
         (*fields.get(2)? == uid.as_bytes())
             .then(|| fields.get(field).map(|field| field.to_vec()))?

@@ -19,6 +19,7 @@ use crate::servers::{self, ServerArea};
 use crate::text;
 use walwise_model::text::JoinText;
 
+use ExpectedPacket::{Column, Columns, Greeting, Rows, Welcome};
 /// Status counters of the redo log and the binary log; no server has all of them.
 const COUNTERS: [&str; 7] = [
     "Uptime",
@@ -34,8 +35,7 @@ const COUNTERS: [&str; 7] = [
 const REPLICAS: &str = "Binlog_dump_threads";
 
 pub fn query_settings(socket: &Path, server: u32) -> HostResult {
-    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    query_settings_on_stream(&connect(socket)?, user.trim_ascii(), server)
+    query_settings_on_stream(&connect(socket)?, &machine::own_user_name()?, server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
@@ -49,23 +49,20 @@ pub fn query_settings_on_stream(stream: &UnixStream, user: &[u8], server: u32) -
 }
 
 fn settings_queries() -> SettingsQueries {
-    SettingsQueries::new(
-        |number, _| match number {
+    SettingsQueries {
+        query: |number, _| match number {
             0 => Some(variables_query()),
             1 => Some(counters_query()),
             2 => Some(replica_count_query()),
             _ => None,
         },
-        |row| {
-            format!(
-                "{}\n",
-                row.iter()
-                    .map(|field| text::display_safe(field))
-                    .join_with("\t")
-            )
+        format_row: |row| {
+            let fields = row.iter().map(|field| text::display_safe(field));
+            format!("{}\n", fields.join_with("\t"))
         },
-        |results| results.iter().flatten().map(String::as_str).collect(),
-    )
+        join_results: |results| results.iter().flatten().map(String::as_str).collect(),
+        results: Vec::new(),
+    }
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
@@ -177,47 +174,44 @@ impl<Q: QuerySequence> ProtocolClient for MysqlProtocolClient<Q> {
         };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            (
-                ExpectedPacket::Columns | ExpectedPacket::Column(_) | ExpectedPacket::Rows,
-                [0xff, error @ ..],
-            ) => {
+            (Columns | Column(_) | Rows, [0xff, error @ ..]) => {
                 let error = HostError::denied(error_message(error));
                 self.queries.receive_query_error(error)?;
                 return self.next_query_action();
             }
-            (ExpectedPacket::Greeting | ExpectedPacket::Welcome(_), [0xff, error @ ..]) => {
+            (Greeting | Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
             }
-            (ExpectedPacket::Greeting, [PROTOCOL, ..]) => {
-                self.state = ExpectedPacket::Welcome(0);
+            (Greeting, [PROTOCOL, ..]) => {
+                self.state = Welcome(0);
                 return say(&handshake_response(&self.user));
             }
-            (ExpectedPacket::Welcome(_), [0, ..]) => return self.next_query_action(),
+            (Welcome(_), [0, ..]) => return self.next_query_action(),
             // On the fast path of caching_sha2_password, the next packet reports success.
-            (ExpectedPacket::Welcome(_), [1, 3]) => {}
-            (ExpectedPacket::Welcome(0), [0xfe, ..]) => {
-                self.state = ExpectedPacket::Welcome(1);
+            (Welcome(_), [1, 3]) => {}
+            (Welcome(0), [0xfe, ..]) => {
+                self.state = Welcome(1);
                 return say(&[]);
             }
-            (ExpectedPacket::Welcome(_), [1 | 0xfe, ..]) => {
+            (Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(HostError::denied(
                     "the server requires a password or another authentication method",
                 ));
             }
-            (ExpectedPacket::Columns, [2]) => self.state = ExpectedPacket::Column(2),
-            (ExpectedPacket::Column(0), _) if end => self.state = ExpectedPacket::Rows,
-            (ExpectedPacket::Column(more), _) if more > 0 && !end => {
-                self.state = ExpectedPacket::Column(more - 1);
+            (Columns, [2]) => self.state = Column(2),
+            (Column(0), _) if end => self.state = Rows,
+            (Column(more), _) if more > 0 && !end => {
+                self.state = Column(more - 1);
             }
-            (ExpectedPacket::Rows, _) if end => return self.next_query_action(),
-            (ExpectedPacket::Rows, row) => {
+            (Rows, _) if end => return self.next_query_action(),
+            (Rows, row) => {
                 let (name, rest) =
                     split_length_encoded_string(row).ok_or_else(malformed_answer_error)?;
                 let (value, _) =
                     split_length_encoded_string(rest).ok_or_else(malformed_answer_error)?;
                 self.queries.receive_row(&[name, value])?;
             }
-            (ExpectedPacket::Greeting, _) => return Err(HostError::failed(Self::WRONG_SERVER)),
+            (Greeting, _) => return Err(HostError::failed(Self::WRONG_SERVER)),
             _ => return Err(malformed_answer_error()),
         }
         Ok(ProtocolAction::Recv)
@@ -234,7 +228,7 @@ impl<Q: QuerySequence> MysqlProtocolClient<Q> {
     }
 
     fn next_query_action(&mut self) -> Result<ProtocolAction, HostError> {
-        self.state = ExpectedPacket::Columns;
+        self.state = Columns;
         Ok(match self.queries.next_query(0)? {
             Some(query) => {
                 let command = [&[COM_QUERY], query.as_bytes()].concat();

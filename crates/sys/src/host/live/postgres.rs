@@ -15,21 +15,26 @@ use super::conversation::{
 };
 use super::machine;
 use crate::host::pg_settings_lines::{
-    COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS, counters,
+    COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS,
 };
 use crate::host::{HostError, HostResult, redact};
 use crate::servers::{self, ServerArea};
-use crate::text;
+use crate::text::{self, bytes};
 use walwise_model::text::JoinText;
 
 pub fn query_settings(socket: &Path, server: u32) -> HostResult {
-    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let mut client = PostgresProtocolClient::new(user.trim_ascii(), "1500", settings_queries());
+    let user = machine::own_user_name()?;
+    let mut client = PostgresProtocolClient::new(&user, "1500", settings_queries());
     run_protocol(&connect(socket)?, &mut client, server)
 }
 
 fn settings_queries() -> SettingsQueries {
-    SettingsQueries::new(nth_settings_query, format_redacted_row, join_results)
+    SettingsQueries {
+        query: nth_settings_query,
+        format_row: format_redacted_row,
+        join_results,
+        results: Vec::new(),
+    }
 }
 
 fn nth_settings_query(number: usize, major: u64) -> Option<String> {
@@ -148,113 +153,21 @@ fn slots_query(major: u64) -> Option<String> {
     ))
 }
 
-const FLUSHES_BEFORE_18: [&str; 4] = [
-    "wal_sync::text",
-    "wal_write::text",
-    "trunc(wal_sync_time * 1000)::bigint::text",
-    "trunc(wal_write_time * 1000)::bigint::text",
-];
-
-const FLUSHES_FROM_18: [&str; 4] = [
-    "sum(fsyncs)::text",
-    "sum(writes)::text",
-    "trunc(sum(fsync_time) * 1000)::bigint::text",
-    "trunc(sum(write_time) * 1000)::bigint::text",
-];
-
-/// `None` before PostgreSQL 10, which renamed the WAL functions. On a standby, the write position
-/// in the result is NULL.
+/// Joins the queries for the counters that the release has, from `counters.txt`. `None` for a
+/// release without counters.
 fn counters_query(major: u64) -> Option<String> {
-    use counters::{
-        ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE,
-        NOW, POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES,
-        WAL_RECORDS, WAL_SINCE, WAL_SYNC_TIME, WAL_SYNCS, WAL_WRITE_TIME, WAL_WRITES,
-    };
-    if major < 10 {
-        return None;
-    }
-    let us = |time: &str| format!("trunc(extract(epoch FROM {time}) * 1000000)::bigint::text");
-    let mut parts = vec![
-        format!("SELECT '{NOW}', {}", us("clock_timestamp()")),
-        format!(
-            "SELECT '{POSITION}', CASE WHEN pg_is_in_recovery() THEN NULL \
-             ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text END"
-        ),
-        format!(
-            "SELECT '{REDO}', pg_wal_lsn_diff(redo_lsn, '0/0')::text FROM pg_control_checkpoint()"
-        ),
-        format!(
-            "SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()",
-            us("checkpoint_time")
-        ),
-        // A role without pg_read_all_stats sees NULL in `sync_state` and `wait_event`.
-        format!(
-            "SELECT '{STANDBYS}', CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN count(*)::text END \
-             FROM pg_catalog.pg_stat_replication WHERE sync_state <> 'async'"
-        ),
-        format!(
-            "SELECT '{WAITING}', CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN count(*)::text END \
-             FROM pg_catalog.pg_stat_activity WHERE wait_event = 'SyncRep'"
-        ),
-    ];
-    let mut of = |view: &str, columns: &[(&str, &str)]| {
-        let one = |(name, column): &(&str, &str)| {
-            format!("SELECT '{name}', {column} FROM pg_catalog.{view}")
+    let query = |line: &'static str| {
+        let mut fields = line.splitn(3, ' ');
+        let first: u64 = fields.next()?.parse().ok()?;
+        let is_listed = match fields.next()? {
+            "-" => major >= first,
+            last => (first..=last.parse().ok()?).contains(&major),
         };
-        parts.extend(columns.iter().map(one));
+        fields.next().filter(|_| is_listed)
     };
-    let archived = us("last_archived_time");
-    let columns = [
-        (ARCHIVE_FAILED, "failed_count::text"),
-        (
-            ARCHIVER_FAILING,
-            "CASE WHEN last_failed_time IS NOT NULL \
-             AND (last_archived_time IS NULL OR last_failed_time > last_archived_time) THEN 't' ELSE 'f' END",
-        ),
-        (ARCHIVED, archived.as_str()),
-    ];
-    of("pg_stat_archiver", &columns);
-    let since = us("stats_reset");
-    if major >= 14 {
-        let columns = [
-            (WAL_BYTES, "wal_bytes::text"),
-            (WAL_RECORDS, "wal_records::text"),
-            (WAL_IMAGES, "wal_fpi::text"),
-            (BUFFERS_FULL, "wal_buffers_full::text"),
-            (WAL_SINCE, &since),
-        ];
-        of("pg_stat_wal", &columns);
-        let (view, columns) = if major >= 18 {
-            ("pg_stat_io WHERE object = 'wal'", FLUSHES_FROM_18)
-        } else {
-            ("pg_stat_wal", FLUSHES_BEFORE_18)
-        };
-        let names = [WAL_SYNCS, WAL_WRITES, WAL_SYNC_TIME, WAL_WRITE_TIME];
-        let columns: Vec<(&str, &str)> = names.into_iter().zip(columns).collect();
-        of(view, &columns);
-    }
-    let (view, timed, requested) = if major >= 17 {
-        (
-            "pg_stat_checkpointer",
-            "num_timed::text",
-            "num_requested::text",
-        )
-    } else {
-        (
-            "pg_stat_bgwriter",
-            "checkpoints_timed::text",
-            "checkpoints_req::text",
-        )
-    };
-    of(
-        view,
-        &[
-            (TIMED, timed),
-            (REQUESTED, requested),
-            (CHECKPOINTS_SINCE, &since),
-        ],
-    );
-    Some(format!("{}\0", parts.join(" UNION ALL ")))
+    let lines = include_str!("postgres/counters.txt").lines();
+    let queries: Vec<&str> = lines.filter_map(query).collect();
+    (!queries.is_empty()).then(|| format!("{}\0", queries.join(" UNION ALL ")))
 }
 
 fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -378,12 +291,8 @@ fn parse_data_row(body: &[u8]) -> Option<Vec<&[u8]>> {
 
 fn server_major_from_parameter_status(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
-    let digits = version
-        .iter()
-        .take_while(|b| b.is_ascii_digit())
-        .copied()
-        .collect();
-    String::from_utf8(digits).ok()?.parse().ok()
+    let digits = version.split(|b| !b.is_ascii_digit()).next()?;
+    bytes::parse(digits)
 }
 
 fn error_message(body: &[u8]) -> String {
@@ -501,6 +410,42 @@ pub(super) mod tests {
                 done
             ]
         );
+    }
+
+    /// Other releases have the counters under other names, or lack them.
+    #[test]
+    fn every_counter_has_one_query_in_recent_releases() {
+        use crate::host::pg_settings_lines::counters::*;
+        let all = [
+            NOW,
+            POSITION,
+            REDO,
+            CHECKPOINT,
+            WAL_BYTES,
+            WAL_RECORDS,
+            WAL_IMAGES,
+            BUFFERS_FULL,
+            WAL_SYNCS,
+            WAL_WRITES,
+            WAL_SYNC_TIME,
+            WAL_WRITE_TIME,
+            WAL_SINCE,
+            TIMED,
+            REQUESTED,
+            CHECKPOINTS_SINCE,
+            ARCHIVE_FAILED,
+            ARCHIVER_FAILING,
+            ARCHIVED,
+            STANDBYS,
+            WAITING,
+        ];
+        for major in 14..20 {
+            let query = counters_query(major).unwrap();
+            let count = |name: &str| query.matches(&format!("SELECT '{name}', ")).count();
+            assert!(all.into_iter().all(|name| count(name) == 1), "{major}");
+            assert_eq!(query.split(" UNION ALL ").count(), all.len(), "{major}");
+        }
+        assert_eq!(counters_query(9), None);
     }
 
     #[test]

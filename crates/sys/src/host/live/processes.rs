@@ -8,8 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::prelude::*;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use super::files;
 use crate::host::{HostError, HostErrorKind, HostResult, NOBODY, redact};
 use crate::limits::SERVERS_OF_A_USER;
 use crate::subprocess::credentials::Credentials;
+use crate::text::bytes;
 use crate::{servers, text};
 
 /// The longest command line that is read, in bytes. A longer one is refused, because its last
@@ -38,34 +38,28 @@ const MAX_DESCRIPTORS: usize = 4096;
 /// `None` if the process has several users, or a user that is not mapped in this namespace and
 /// appears as nobody.
 pub fn parse_process_uid(status: &[u8]) -> Option<u32> {
-    parse_id_if_all_equal(status, "Uid:").filter(|uid| *uid != NOBODY)
+    parse_id_if_all_equal(status, b"Uid:").filter(|uid| *uid != NOBODY)
 }
 
 pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
-    let text = String::from_utf8_lossy(status);
-    let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
-    let groups = groups
-        .split_ascii_whitespace()
-        .filter_map(|group| group.parse().ok())
-        .collect();
     Some(Credentials {
         uid: parse_process_uid(status)?,
-        gid: parse_id_if_all_equal(status, "Gid:")?,
-        groups,
+        gid: parse_id_if_all_equal(status, b"Gid:")?,
+        groups: status_numbers(status, b"Groups:")?,
     })
 }
 
 /// The id in the line of /proc/PID/status that starts with `word`. `None` if the real, effective,
 /// saved and file-system ids differ.
-fn parse_id_if_all_equal(status: &[u8], word: &str) -> Option<u32> {
-    let text = String::from_utf8_lossy(status);
-    let line = text.lines().find_map(|line| line.strip_prefix(word))?;
-    let ids: Vec<u32> = line
-        .split_ascii_whitespace()
-        .filter_map(|id| id.parse().ok())
-        .collect();
+fn parse_id_if_all_equal(status: &[u8], word: &[u8]) -> Option<u32> {
+    let ids = status_numbers(status, word)?;
     let first = *ids.first()?;
-    (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
+    (ids == [first; 4]).then_some(first)
+}
+
+fn status_numbers(status: &[u8], word: &[u8]) -> Option<Vec<u32>> {
+    let line = bytes::lines(status).find_map(|line| line.strip_prefix(word))?;
+    Some(bytes::words(line).filter_map(bytes::parse).collect())
 }
 
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
@@ -91,12 +85,11 @@ pub fn list_server_processes() -> HostResult {
             found.insert(pid, (parent, program));
         }
     }
-    let pids: std::collections::BTreeSet<u32> = found.keys().copied().collect();
-    for (pid, (parent, program)) in found {
-        if pids.contains(&parent) {
+    for (pid, (parent, program)) in &found {
+        if found.contains_key(parent) {
             continue;
         }
-        let Some(status) = none_if_exited_or_hidden(read_process_file(pid, "status"))? else {
+        let Some(status) = none_if_exited_or_hidden(read_process_file(*pid, "status"))? else {
             continue;
         };
         let uid = parse_process_uid(&status);
@@ -195,8 +188,7 @@ fn server_program_of_process(pid: u32) -> Result<Option<&'static str>, HostError
 /// name, which is in parentheses and may itself contain parentheses.
 fn stat_field<T: FromStr>(stat: &[u8], number: usize) -> Option<T> {
     let name_end = stat.iter().rposition(|b| *b == b')')?;
-    let fields = str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    fields.split_ascii_whitespace().nth(number)?.parse().ok()
+    bytes::parse(bytes::words(stat.get(name_end + 1..)?).nth(number)?)
 }
 
 /// Milliseconds per tick of process times: USER_HZ is 100 on every supported architecture

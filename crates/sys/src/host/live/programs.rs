@@ -5,10 +5,9 @@
 //! process group, until a deadline. A killed program may be stuck, so its exit is not awaited. No
 //! file can be created in the working directory, because RAID tools write logs there.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
+use std::os::unix::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -19,8 +18,8 @@ use nix::unistd::Pid;
 use rustix::fs::FileType;
 
 use super::{files, untrusted_path_reason};
-use crate::host::tool::{InstallLocation, OutputAcceptancePolicy};
-use crate::host::{HostError, HostErrorKind, HostResult, SERVER_DIRECTORIES, Tool};
+use crate::host::tool::{OutputAcceptancePolicy, system_directories};
+use crate::host::{HostError, HostErrorKind, HostResult, Tool};
 use crate::text;
 
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -40,20 +39,16 @@ const WORKING_DIRECTORY: &str = "/proc";
 /// Limit on the output of a program, in bytes; further output is discarded.
 const LARGEST_OUTPUT: usize = 1 << 20;
 
-const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
-
 pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
-    if !tool.is_read_only(arguments) {
-        return Err(HostError::failed(
-            "walwise does not run this program with these arguments",
-        ));
-    }
+    let spec = tool.spec_if_read_only(arguments).ok_or_else(|| {
+        HostError::failed("walwise does not run this program with these arguments")
+    })?;
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
         check_pg_control_is_regular_file(Path::new(directory))?;
     }
-    let candidates = candidate_program_paths(tool);
+    let candidates = tool.candidate_paths();
     let (name, program) = find_trusted_program(&candidates)?;
-    let (deadline, printed_counts) = match tool.spec().answer {
+    let (deadline, printed_counts) = match spec.answer {
         OutputAcceptancePolicy::Success => (DEADLINE, false),
         OutputAcceptancePolicy::Printed => (DEADLINE, true),
         OutputAcceptancePolicy::Firmware => (CONTROLLER_DEADLINE, true),
@@ -66,7 +61,8 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
 }
 
 pub fn find_trusted_system_program(name: &str) -> Result<PathBuf, HostError> {
-    let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
+    let places = system_directories().into_iter();
+    let candidates: Vec<PathBuf> = places.map(|place| Path::new(place).join(name)).collect();
     find_trusted_program(&candidates).map(|(_, program)| program)
 }
 
@@ -85,40 +81,6 @@ fn check_pg_control_is_regular_file(directory: &Path) -> Result<(), HostError> {
     match files::PathHandle::open(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
         _ => Err(HostError::failed("global/pg_control is not a regular file")),
-    }
-}
-
-/// The paths of Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
-fn postgres_program_paths(major: u32, name: &str) -> Vec<PathBuf> {
-    [
-        format!("/usr/lib/postgresql/{major}/bin/{name}"),
-        format!("/usr/lib/postgresql{major}/bin/{name}"),
-        format!("/usr/pgsql-{major}/bin/{name}"),
-        format!("/usr/libexec/postgresql{major}/{name}"),
-    ]
-    .map(PathBuf::from)
-    .to_vec()
-}
-
-fn candidate_program_paths(tool: Tool) -> Vec<PathBuf> {
-    let name = tool.spec().name;
-    let within = |directories: &[&str], names: &[&str]| {
-        let all = directories
-            .iter()
-            .flat_map(|place| names.iter().map(move |name| Path::new(place).join(name)));
-        all.collect::<Vec<_>>()
-    };
-    match tool.spec().home {
-        InstallLocation::System => within(&DIRECTORIES, &[name]),
-        InstallLocation::Server => within(&SERVER_DIRECTORIES, &[name]),
-        InstallLocation::Major => tool
-            .major_release()
-            .map(|major| postgres_program_paths(major, name))
-            .unwrap_or_default(),
-        InstallLocation::Maker(places) => {
-            let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
-            places.iter().map(PathBuf::from).chain(others).collect()
-        }
     }
 }
 
@@ -169,7 +131,7 @@ fn run_with_deadline(
         .process_group(0)
         .spawn()?;
     let finished = collect_output_and_exit_status(&mut process, deadline);
-    let Ok((printed, complaints, status)) = finished else {
+    let Ok(([printed, complaints], status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
@@ -221,19 +183,17 @@ struct DeadlinePassed;
 fn collect_output_and_exit_status(
     process: &mut Child,
     deadline: Instant,
-) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), DeadlinePassed> {
-    let mut stdout = process.stdout.take();
-    let mut stderr = process.stderr.take();
-    let (mut printed, mut complaints) = (Vec::new(), Vec::new());
-    while stdout.is_some() || stderr.is_some() {
-        let pipes = [
-            stdout.as_ref().map(AsFd::as_fd),
-            stderr.as_ref().map(AsFd::as_fd),
-        ];
-        let mut waiting: Vec<PollFd> = pipes
-            .into_iter()
-            .flatten()
-            .map(|pipe| PollFd::new(pipe, PollFlags::POLLIN))
+) -> Result<([Vec<u8>; 2], ExitStatus), DeadlinePassed> {
+    let pipes = [
+        process.stdout.take().map(OwnedFd::from),
+        process.stderr.take().map(OwnedFd::from),
+    ];
+    let mut pipes = pipes.map(|pipe| pipe.map(File::from));
+    let mut outputs = [Vec::new(), Vec::new()];
+    while pipes.iter().any(Option::is_some) {
+        let open = pipes.iter().flatten();
+        let mut waiting: Vec<PollFd> = open
+            .map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN))
             .collect();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -244,24 +204,21 @@ fn collect_output_and_exit_status(
             &mut waiting,
             PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
         );
-        let mut ready = waiting
-            .iter()
-            .map(|fd| fd.any().unwrap_or(false))
-            .collect::<Vec<_>>()
-            .into_iter();
-        let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
-        let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
-        if out_ready && !append_chunk_unless_closed(stdout.as_mut(), &mut printed) {
-            stdout = None;
-        }
-        if err_ready && !append_chunk_unless_closed(stderr.as_mut(), &mut complaints) {
-            stderr = None;
+        let ready = waiting.iter().map(|fd| fd.any().unwrap_or(false));
+        let mut ready = ready.collect::<Vec<_>>().into_iter();
+        for (pipe, output) in pipes.iter_mut().zip(&mut outputs) {
+            if let Some(open) = pipe
+                && ready.next().unwrap_or(false)
+                && !append_chunk_unless_closed(open, output)
+            {
+                *pipe = None;
+            }
         }
     }
     let mut pause = SHORTEST_PAUSE;
     loop {
         match process.try_wait() {
-            Ok(Some(status)) => return Ok((printed, complaints, status)),
+            Ok(Some(status)) => return Ok((outputs, status)),
             // The program has closed its output, so it is about to exit.
             Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
             Ok(None) | Err(_) => return Err(DeadlinePassed),
@@ -270,16 +227,15 @@ fn collect_output_and_exit_status(
     }
 }
 
-fn append_chunk_unless_closed(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
+fn append_chunk_unless_closed(pipe: &mut File, into: &mut Vec<u8>) -> bool {
     let mut piece = [0; 8192];
-    match pipe.map(|pipe| pipe.read(&mut piece)) {
-        Some(Ok(count)) if count > 0 => {
+    match pipe.read(&mut piece) {
+        Ok(count) => {
             let room = LARGEST_OUTPUT.saturating_sub(into.len()).min(count);
             into.extend_from_slice(piece.get(..room).unwrap_or_default());
-            true
+            count > 0
         }
-        Some(Err(e)) if e.kind() == io::ErrorKind::Interrupted => true,
-        _ => false,
+        Err(e) => e.kind() == io::ErrorKind::Interrupted,
     }
 }
 

@@ -80,18 +80,9 @@ mod xfs {
         if !block.starts_with(MAGIC) {
             return Err(SuperblockError::WrongFormat);
         }
-        let short = |at| {
-            byte_array_at(block, at)
-                .map(u16::from_be_bytes)
-                .map(u32::from)
-                .ok_or(SuperblockError::WrongFormat)
-        };
-        let number = |at| {
-            byte_array_at(block, at)
-                .map(u32::from_be_bytes)
-                .ok_or(SuperblockError::WrongFormat)
-        };
-        let (number_of_version, second) = (short(100)?, number(200)?);
+        let number = |at| byte_array_at(block, at).map(u32::from_be_bytes);
+        let number_of_version: u32 = u16::from_be_bytes(byte_array_at(block, 100)?).into();
+        let second = number(200)?;
         let (version, bits) = (number_of_version & 0xf, number_of_version & !0xf);
         let mut words = vec![format!("v{version}")];
         words.extend(feature_bit_names(bits, VERSION, "version_"));
@@ -99,14 +90,12 @@ mod xfs {
             words.extend(feature_bit_names(second, FEATURES2, "features2_"));
         }
         if version == 5 {
-            let sector = usize::try_from(short(102)?).unwrap_or_default();
+            let sector = u16::from_be_bytes(byte_array_at(block, 102)?).into();
             let sector = block.get(..sector).ok_or(SuperblockError::SectorSize)?;
-            let (Some(before), Some(behind)) = (sector.get(..CHECKSUM), sector.get(CHECKSUM + 4..))
-            else {
-                return Err(SuperblockError::WrongFormat);
-            };
-            let said = byte_array_at(sector, CHECKSUM).map(u32::from_le_bytes);
-            if said != Some(crc32c::crc32c_checksum([before, &[0; 4], behind])) {
+            let said = byte_array_at(sector, CHECKSUM).map(u32::from_le_bytes)?;
+            let (before, behind) = sector.split_at(CHECKSUM);
+            let behind = behind.get(4..).unwrap_or_default();
+            if said != crc32c::crc32c_checksum([before, &[0; 4], behind]) {
                 return Err(SuperblockError::Checksum);
             }
             let own = feature_bit_names(number(212)?, READ_ONLY, "ro_compat_")
@@ -233,6 +222,7 @@ use rustix::fs::OFlags;
 use super::device_scan::AlignedBuffer;
 use super::open_block_device;
 use crate::host::{HostError, HostResult, SuperblockKind};
+use walwise_model::facts::choice;
 
 /// Bytes read from a device. Direct reads of this size are aligned even on disks with 4096-byte
 /// blocks.
@@ -241,16 +231,17 @@ const PAGE: u64 = 4096;
 /// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
 /// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
-    let (flags, offset) = match kind {
-        SuperblockKind::Ext => (OFlags::empty(), OFFSET),
-        SuperblockKind::Xfs => (OFlags::DIRECT, 0),
+    let (flags, offset, uuid_at) = match kind {
+        SuperblockKind::Ext => (OFlags::empty(), OFFSET, UUID),
+        SuperblockKind::Xfs => (OFlags::DIRECT, 0, xfs::UUID),
     };
     let device = open_block_device(path, flags)?;
-    let parse = |block: &[u8]| match kind {
-        SuperblockKind::Ext => parse_ext_features_and_cluster(block)
-            .map(|(words, size)| (words, size, format_uuid_at(block, UUID))),
-        SuperblockKind::Xfs => xfs::parse_xfs_features(block)
-            .map(|words| (words, None, format_uuid_at(block, xfs::UUID))),
+    let parse = |block: &[u8]| {
+        let (features, cluster) = match kind {
+            SuperblockKind::Ext => parse_ext_features_and_cluster(block)?,
+            SuperblockKind::Xfs => (xfs::parse_xfs_features(block)?, None),
+        };
+        Ok((features, cluster, format_uuid_at(block, uuid_at).ok()))
     };
     let read = || {
         let mut page = AlignedBuffer::default();
@@ -273,7 +264,7 @@ fn read_and_parse_with_checksum_retry<T>(
         Err(SuperblockError::Checksum) => once()?,
         parsed => parsed,
     };
-    parsed.map_err(|why| HostError::failed(why.message()))
+    parsed.map_err(|why| HostError::failed(why.as_str()))
 }
 
 // The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
@@ -317,14 +308,10 @@ const READ_ONLY: &str = "sparse_super large_file - huge_file uninit_bg dir_nlink
 fn parse_ext_features_and_cluster(
     block: &[u8],
 ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-    if block.len() < SIZE || byte_array_at(block, 0x38) != Some(EXT_MAGIC) {
+    if block.len() < SIZE || byte_array_at(block, 0x38) != Ok(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
-    let number = |at| {
-        byte_array_at(block, at)
-            .map(u32::from_le_bytes)
-            .ok_or(SuperblockError::WrongFormat)
-    };
+    let number = |at| byte_array_at(block, at).map(u32::from_le_bytes);
     let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
     let summed = block.get(..CHECKSUM).ok_or(SuperblockError::WrongFormat)?;
     if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::crc32c_checksum([summed]) {
@@ -338,37 +325,28 @@ fn parse_ext_features_and_cluster(
     Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SuperblockError {
-    /// The block has another format, or too few bytes.
-    WrongFormat,
-    /// The checksum is wrong, which happens while the kernel updates the block.
-    Checksum,
-    SectorSize,
-}
-
-impl SuperblockError {
-    pub fn message(self) -> &'static str {
-        match self {
-            Self::WrongFormat => "the device has no superblock of this file system",
-            Self::Checksum => "the checksum of the superblock does not match",
-            Self::SectorSize => "the sector size in the superblock is larger than 4096 bytes",
-        }
+choice! {
+    pub enum SuperblockError {
+        /// The block has another format, or too few bytes.
+        WrongFormat = "the device has no superblock of this file system",
+        /// The checksum is wrong, which happens while the kernel updates the block.
+        Checksum = "the checksum of the superblock does not match",
+        SectorSize = "the sector size in the superblock is larger than 4096 bytes",
     }
 }
 
-fn byte_array_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
-    block.get(at..)?.first_chunk().copied()
+/// An error if the block has too few bytes.
+fn byte_array_at<const N: usize>(block: &[u8], at: usize) -> Result<[u8; N], SuperblockError> {
+    let bytes = block.get(at..).and_then(<[u8]>::first_chunk);
+    bytes.copied().ok_or(SuperblockError::WrongFormat)
 }
 
-fn format_uuid_at(block: &[u8], at: usize) -> Option<String> {
+fn format_uuid_at(block: &[u8], at: usize) -> Result<String, SuperblockError> {
     let digits = format!("{:032x}", u128::from_be_bytes(byte_array_at(block, at)?));
     let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
-    Some(
-        ranges
-            .map(|range| digits.get(range).unwrap_or_default().to_owned())
-            .join("-"),
-    )
+    Ok(ranges
+        .map(|range| digits.get(range).unwrap_or_default().to_owned())
+        .join("-"))
 }
 
 /// Lists the names of the bits that are set, from the lowest bit on. `names` has one word for each

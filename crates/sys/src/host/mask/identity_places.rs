@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::name_places::{self, MountFields};
-use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
+use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use super::{Identity, IdentityKind};
-use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, path_bytes, pg_settings_lines};
+use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, pg_settings_lines};
+use crate::text::bytes::{lines, words};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
     serial_num serial_number unique_id unit_serial vpd_pg80";
@@ -22,10 +23,9 @@ pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
-    let Some(path) = question.path() else { return };
-    if name_places::is_kernel_named_path(path_bytes(path)) {
-        let parts = path_bytes(path).split(|b| *b == b'/');
+pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, path: &[u8]) {
+    if name_places::is_kernel_named_path(path) {
+        let parts = path.split(|b| *b == b'/');
         // Words of kernel paths are kept: a host named `max` must not change `max_sectors_kb`.
         let words = parts.flat_map(|part| {
             [part]
@@ -61,7 +61,7 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
         }
         // `zpool status` may name a device by its link under /dev/disk/by-id.
         Question::Run(Tool::Zpool, _) => lines(answer)
-            .filter_map(|line| identity_in_path(first_field(line)))
+            .filter_map(|line| identity_in_path(words(line).next()?))
             .collect(),
         Question::Run(..) => lines(answer)
             .flat_map(super::tool_output::identities_after_keys)
@@ -75,11 +75,6 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
             .collect(),
         _ => Vec::new(),
     }
-}
-
-fn first_field(line: &[u8]) -> &[u8] {
-    let mut words = line.trim_ascii_start().split(u8::is_ascii_whitespace);
-    words.next().unwrap_or_default()
 }
 
 fn identities_in_setting(dialect: ConfigDialect, line: &[u8]) -> Vec<Identity<'_>> {

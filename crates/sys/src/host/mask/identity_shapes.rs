@@ -59,7 +59,11 @@ pub fn find_identities_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
     spans
 }
 
-pub fn preceding_byte(text: &[u8], at: usize) -> Option<u8> {
+pub fn follows_alphanumeric(text: &[u8], at: usize) -> bool {
+    preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric())
+}
+
+fn preceding_byte(text: &[u8], at: usize) -> Option<u8> {
     text.get(at.checked_sub(1)?).copied()
 }
 
@@ -143,16 +147,16 @@ fn match_hex32(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// Whether only the type of a designator precedes the digits, such as the 3 in multipath's device
 /// name `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
 fn follows_wwn_designator(text: &[u8], at: usize) -> bool {
-    let word = at.checked_sub(1).is_some_and(|typed| {
-        !preceding_byte(text, typed).is_some_and(|b| b.is_ascii_alphanumeric())
-    });
+    let word = at
+        .checked_sub(1)
+        .is_some_and(|typed| !follows_alphanumeric(text, typed));
     word && matches!(preceding_byte(text, at), Some(b'2' | b'3'))
 }
 
 /// Finds a name of 40 to 128 hexadecimal digits. Containers, image layers and roots of hash trees
 /// have such names.
 fn match_long_hex(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
+    if follows_alphanumeric(text, at) {
         return None;
     }
     let length = matching_run_length(text, at, u8::is_ascii_hexdigit);
@@ -160,7 +164,8 @@ fn match_long_hex(text: &[u8], at: usize) -> Option<Range<usize>> {
     (ends && (40..=128).contains(&length)).then_some(at..at + length)
 }
 
-/// The end of bytes in hexadecimal digits with colons between them, which no further ones adjoin.
+/// The end of a run of hexadecimal bytes separated by colons. `None` if a letter, a digit or a
+/// colon adjoins the run.
 fn colon_separated_bytes_end(text: &[u8], at: usize, sizes: &[usize]) -> Option<usize> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = separated_groups_end(text, at, sizes, b":", u8::is_ascii_hexdigit)?;
@@ -203,7 +208,7 @@ fn match_lvm_uuid(text: &[u8], at: usize) -> Option<Range<usize>> {
     if behind_first && matching_run_length(text, at, alnum) == 32 {
         return Some(at..at + 32);
     }
-    if preceding_byte(text, at).is_some_and(|b| alnum(&b)) {
+    if follows_alphanumeric(text, at) {
         return None;
     }
     let end = separated_groups_end(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
@@ -272,7 +277,7 @@ fn match_ipv6(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// Finds the part of an iSCSI or NVMe qualified name that a person chose.
 fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<Range<usize>> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
-    if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
+    if follows_alphanumeric(text, at) {
         // A qualified name does not begin inside a word.
         return None;
     }

@@ -62,46 +62,29 @@ fn may_be_masked_path_part(masked: &[u8], part: &[u8]) -> bool {
 }
 
 fn leading_mask_length(text: &[u8]) -> Option<usize> {
-    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let words: [&[u8]; 3] = [b"host", b"user", b"name"];
-    for word in words {
-        if text
-            .get(..word.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(word))
-        {
-            let number = digits(text.get(word.len()..)?);
-            let end = word.len() + number;
-            let domain: &[u8] = b".example";
-            let named = text.get(end..).is_some_and(|rest| rest.starts_with(domain));
-            return (number > 0).then_some(end + if named { domain.len() } else { 0 });
-        }
-    }
+    let run = |text: &[u8], fits: fn(&u8) -> bool| text.iter().take_while(|b| fits(b)).count();
     // Masks of numbers and identifiers begin with up to four letters, followed by zeros and the
     // number of the mask in any grouping.
-    let letters = text
-        .iter()
-        .take_while(|b| b.is_ascii_alphabetic())
-        .count()
-        .min(4);
-    let rest = text.get(letters..)?;
-    let grouped = rest
-        .iter()
-        .take_while(|b| b.is_ascii_hexdigit() || **b == b'-')
-        .count();
-    let zeros = rest.iter().take_while(|b| **b == b'0').count();
-    let uuid = rest.starts_with(b"0000000-0000-4000-8000-")
-        || rest
-            .get(1..)
-            .is_some_and(|r| r.starts_with(b"0000000-0000-4000-8000-"));
-    if uuid {
-        return Some(letters + grouped);
+    let letters = run(text, u8::is_ascii_alphabetic).min(4);
+    let (word, rest) = text.split_at(letters);
+    let digits = run(rest, u8::is_ascii_digit);
+    let words: [&[u8]; 3] = [b"host", b"user", b"name"];
+    if words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+        let domain: &[u8] = b".example";
+        let is_qualified = rest
+            .get(digits..)
+            .is_some_and(|rest| rest.starts_with(domain));
+        let length = letters + digits + if is_qualified { domain.len() } else { 0 };
+        return (digits > 0).then_some(length);
     }
-    let address = rest.starts_with(b"198.18.").then(|| {
-        rest.iter()
-            .take_while(|b| b.is_ascii_digit() || **b == b'.')
-            .count()
-    });
-    address.or_else(|| (zeros > 0 && digits(rest) >= 3).then(|| letters + digits(rest)))
+    let is_uuid = |text: &[u8]| text.starts_with(b"0000000-0000-4000-8000-");
+    if is_uuid(rest) || rest.get(1..).is_some_and(is_uuid) {
+        return Some(letters + run(rest, |b| b.is_ascii_hexdigit() || *b == b'-'));
+    }
+    if rest.starts_with(b"198.18.") {
+        return Some(run(rest, |b| b.is_ascii_digit() || *b == b'.'));
+    }
+    (rest.starts_with(b"0") && digits >= 3).then_some(letters + digits)
 }
 
 #[cfg(test)]

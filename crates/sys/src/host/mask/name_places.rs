@@ -7,8 +7,9 @@
 
 use std::path::Path;
 
-use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
+use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use crate::host::{ConfigDialect, Question, Tool, path_bytes};
+use crate::text::bytes::lines;
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
@@ -60,60 +61,43 @@ pub fn names_in_path(path: &[u8]) -> Option<&[u8]> {
     (!is_kernel_named_path(path)).then_some(path)
 }
 
+/// Files of the kernel that hold a name or path which a person chose.
+const NAME_FILES: [&str; 5] = ["array_name", "backing_file", "label", "name", "swaps"];
+
 pub fn names_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<&'t [u8]> {
+    use Question::{
+        AsUser, CommandLine, Config, Content, Environment, Flags, Identity, IsEmpty, Link, List,
+        LogFiles, MysqlSettings, PgSettings, ProcessStart, Read, RealPath, Resources, Run, Servers,
+        Stat, StatFs, Superblock, Tablespaces, Uname, UserName,
+    };
     match question {
-        Question::Read(path) => names_in_file(path, answer),
-        Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
-            if is_kernel_named_path(path_bytes(path)) {
-                Vec::new()
-            } else {
-                vec![answer]
-            }
+        Read(path) if is_mount_table(path) => {
+            let mounts = lines(answer).filter_map(MountFields::parse);
+            mounts.flat_map(|mount| mount.names).collect()
         }
-        Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => {
+        Read(path) if NAME_FILES.iter().any(|name| path.ends_with(name)) => vec![answer],
+        Read(path) | List(path) | Link(path) | RealPath(path) => {
+            let is_chosen = !is_kernel_named_path(path_bytes(path));
+            Vec::from_iter(is_chosen.then_some(answer))
+        }
+        UserName(_) | Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => {
             vec![answer]
         }
         // In fields without a path or a label, a number is never a name that a person chose.
-        Question::CommandLine(_)
-        | Question::Environment(_)
-        | Question::Config(..)
-        | Question::PgSettings(_)
-        | Question::MysqlSettings(_)
-        | Question::Run(..) => fields(answer)
+        CommandLine(_) | Environment(_) | Config(..) | PgSettings(_) | MysqlSettings(_)
+        | Run(..) => fields(answer)
             .filter(|field| field.contains(&b'/') || label_in_field(field).is_some())
             .collect(),
-        Question::IsEmpty(_)
-        | Question::Stat(_)
-        | Question::StatFs(_)
-        | Question::Flags(_)
-        | Question::LogFiles(..)
-        | Question::Uname
-        | Question::Identity
-        | Question::Resources
-        | Question::Servers
-        | Question::ProcessStart(_)
-        | Question::Tablespaces(_)
-        | Question::Superblock(..)
-        | Question::Content(..) => Vec::new(),
-        Question::AsUser(_, inner) => names_in_answer(inner, answer),
+        IsEmpty(_) | Stat(_) | StatFs(_) | Flags(_) | LogFiles(..) | Uname | Identity
+        | Resources | Servers | ProcessStart(_) | Tablespaces(_) | Superblock(..) | Content(..) => {
+            Vec::new()
+        }
+        AsUser(_, inner) => names_in_answer(inner, answer),
     }
 }
 
 pub fn is_mount_table(path: &Path) -> bool {
     path.starts_with("/proc") && path.ends_with("mountinfo")
-}
-
-fn names_in_file<'t>(path: &Path, answer: &'t [u8]) -> Vec<&'t [u8]> {
-    if is_mount_table(path) {
-        let mounts = lines(answer).filter_map(MountFields::parse);
-        return mounts.flat_map(|mount| mount.names).collect();
-    }
-    let chosen = ["array_name", "backing_file", "label", "name", "swaps"];
-    if chosen.iter().any(|name| path.ends_with(name)) || !is_kernel_named_path(path_bytes(path)) {
-        vec![answer]
-    } else {
-        Vec::new()
-    }
 }
 
 /// Fields of a line of /proc/PID/mountinfo.

@@ -14,10 +14,6 @@ pub fn range_in(text: &[u8], part: &[u8]) -> Range<usize> {
     start..start.wrapping_add(part.len())
 }
 
-pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|b| *b == b'\n')
-}
-
 pub fn text_after<'t>(text: &'t [u8], mark: &[u8]) -> Option<&'t [u8]> {
     let at = text.windows(mark.len()).position(|part| part == mark)?;
     text.get(at + mark.len()..)

@@ -8,44 +8,9 @@
 use super::{Identity, IdentityKind};
 use walwise_model::text::JoinText;
 
-/// Keys of serial numbers, and of names that contain a serial number.
-const SERIAL_KEYS: [&str; 18] = [
-    // MegaRAID
-    "battery serial number",
-    "board tracer number",
-    "custom serial number",
-    "safe id",
-    "serial no",
-    "serial number",
-    "sn", // nvme too
-    // Smart Array
-    "backup unit serial number",
-    "cache serial number",
-    "drive serial number",
-    "drive unique id", // Adaptec too
-    "host serial number",
-    "logical drive label",
-    "unique identifier",
-    // Adaptec
-    "controller serial number",
-    "unit serial number",
-    "volume unique identifier",
-    // smartctl
-    "serial_number",
-];
-
-/// Keys of addresses and world-wide names.
-const NAME_KEYS: [&str; 9] = [
-    "controller world wide name",
-    "logical_unit_id",
-    "sas address",
-    "sas address 0",
-    "sas address 1",
-    "scsi naa id",
-    "world-wide name",
-    "wwid",
-    "wwn",
-];
+/// A line for each key: `serial KEY` for a serial number, or for a name that contains one;
+/// `address KEY` for an address or a world-wide name.
+const KEYS: &str = include_str!("tool_output_keys.txt");
 
 /// Prefixes of keys whose value is a disk's position followed by its serial number.
 const POSITION_PREFIXES: [&str; 3] = ["segment ", "device ", "group "];
@@ -55,9 +20,13 @@ pub fn identities_after_keys(line: &[u8]) -> impl Iterator<Item = Identity<'_>> 
     colons.filter_map(|(colon, _)| {
         let key = key_before_colon(line.get(..colon)?);
         let after = line.get(colon + 1..)?;
-        if SERIAL_KEYS.contains(&key.as_str()) {
+        let is_listed = |what: &str| {
+            KEYS.lines()
+                .any(|line| line.strip_prefix(what) == Some(&key))
+        };
+        if is_listed("serial ") {
             value_after_colon(after).map(|value| (value, IdentityKind::Serial))
-        } else if NAME_KEYS.contains(&key.as_str()) {
+        } else if is_listed("address ") {
             value_after_colon(after).map(|value| (value, wwn_if_hex_else_serial(value)))
         } else {
             POSITION_PREFIXES
@@ -169,9 +138,15 @@ mod tests {
         }
     }
 
+    fn serial_keys() -> Vec<&'static str> {
+        KEYS.lines()
+            .filter_map(|line| line.strip_prefix("serial "))
+            .collect()
+    }
+
     proptest! {
         #[test]
-        fn identities_are_parts_of_the_line(before: Vec<u8>, key in prop::sample::select(SERIAL_KEYS.to_vec()), value in "[ -~]{0,20}") {
+        fn identities_are_parts_of_the_line(before: Vec<u8>, key in prop::sample::select(serial_keys()), value in "[ -~]{0,20}") {
             let line = [before, format!("\"{key}\" : \"{value}\" {key}:{value}").into_bytes()].concat();
             for (part, _) in identities_after_keys(&line) {
                 prop_assert_eq!(&line[super::super::text_parts::range_in(&line, part)], part);

@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 
 use crate::host::is_in_word_list;
+use crate::text::bytes::lines;
 
 /// Targets of whose status the numbers and the words of [`STATUS_WORDS`] are kept.
 pub const TARGETS_WITH_STATUS: &str = "thin thin-pool snapshot snapshot-merge cache writecache raid mirror multipath vdo era \
@@ -46,8 +47,7 @@ struct DmTargetLine<'t> {
 }
 
 fn parse_target_lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
-    text.split(|b| *b == b'\n')
-        .filter_map(|line| parse_target_line(std::str::from_utf8(line).ok()?))
+    lines(text).filter_map(|line| parse_target_line(str::from_utf8(line).ok()?))
 }
 
 fn parse_target_line(line: &str) -> Option<DmTargetLine<'_>> {
@@ -102,26 +102,26 @@ fn linear_offsets(start: u64, rest: &[&str]) -> String {
     offset.map_or_else(String::new, |offset| format!("{start} {offset}"))
 }
 
-/// Finds the mode among the features of a cache, which follow three devices, the block size and the
-/// number of features. Empty if the features are cut.
-fn cache_mode(rest: &[&str]) -> &'static str {
-    let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
-    let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
-    match features {
-        Some(features) => CACHE_MODES
-            .iter()
-            .find(|mode| features.contains(mode))
-            .unwrap_or(&"writeback"),
-        None => "",
-    }
+/// The features whose number is at `at`. `None` if the features are cut.
+fn features_after_count<'r, 't>(rest: &'r [&'t str], at: usize) -> Option<&'r [&'t str]> {
+    let count = rest.get(at)?.parse().ok()?;
+    rest.get(at + 1..)?.get(..count)
 }
 
-/// Finds the policy of multipath without a path among its features, which follow their number.
+/// Finds the mode among the features of a cache, which follow three devices and the block size.
 /// Empty if the features are cut.
+fn cache_mode(rest: &[&str]) -> &'static str {
+    features_after_count(rest, 4).map_or("", |features| {
+        let mut modes = CACHE_MODES.iter();
+        modes
+            .find(|mode| features.contains(mode))
+            .unwrap_or(&"writeback")
+    })
+}
+
+/// Finds the policy of multipath without a path among its features. Empty if the features are cut.
 fn no_path_policy(rest: &[&str]) -> &'static str {
-    let count = rest.first().and_then(|count| count.parse::<usize>().ok());
-    let features = count.and_then(|count| rest.get(1..1usize.checked_add(count)?));
-    match features {
+    match features_after_count(rest, 0) {
         Some(features) if features.contains(&"queue_if_no_path") => "queue_if_no_path",
         Some(_) => "fail_if_no_path",
         None => "",

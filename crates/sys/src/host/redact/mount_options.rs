@@ -18,7 +18,7 @@ pub const LOCAL_TYPES: &str = "ext2 ext3 ext4 xfs btrfs bcachefs f2fs jfs nilfs2
     iso9660 udf swap";
 
 /// Prefixes of a local disk's name (fstab(5)).
-pub const LOCAL_SOURCES: [&[u8]; 6] = [
+const LOCAL_SOURCES: [&[u8]; 6] = [
     b"/dev/",
     b"UUID=",
     b"LABEL=",
@@ -27,15 +27,18 @@ pub const LOCAL_SOURCES: [&[u8]; 6] = [
     b"ID=",
 ];
 
+pub fn names_local_disk(source: &[u8]) -> bool {
+    let mut prefixes = LOCAL_SOURCES.iter();
+    prefixes.any(|prefix| source.starts_with(prefix))
+}
+
 /// The longest option name, in bytes; a longer word does not count as a name.
 const LONGEST_NAME: usize = 40;
 
 /// Whether every type in a comma-separated list belongs to a local disk. `auto` counts if the
 /// source is a local disk.
 pub fn is_local_disk(fstype: &[u8], source: &[u8]) -> bool {
-    let on_disk = LOCAL_SOURCES
-        .iter()
-        .any(|prefix| source.starts_with(prefix));
+    let on_disk = names_local_disk(source);
     fstype
         .split(|b| *b == b',')
         .all(|word| is_in_word_list(LOCAL_TYPES, word) || word == b"auto" && on_disk)

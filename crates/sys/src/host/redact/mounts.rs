@@ -6,15 +6,16 @@
 //! incomplete one must never be pasted.
 
 use super::mount_options::{
-    LOCAL_SOURCES, LOCAL_TYPES, is_local_disk, is_option_list_complete, redact_mount_options,
+    LOCAL_TYPES, is_local_disk, is_option_list_complete, names_local_disk, redact_mount_options,
 };
 use super::service_unit::section_assignments;
 use crate::host::{ConfigDirective, is_in_word_list};
+use crate::text::bytes::lines;
 
 /// Removes the login from a device or address. A source that consists of settings, as rclone has,
 /// becomes `none`.
 pub fn redact_mount_source(text: &[u8]) -> Vec<u8> {
-    if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
+    if names_local_disk(text) {
         return text.to_vec();
     }
     let text = text.split(|b| *b == b'?').next().unwrap_or_default();
@@ -34,10 +35,7 @@ pub fn redact_mount_source(text: &[u8]) -> Vec<u8> {
 }
 
 fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
-    (1..).zip(
-        text.split(|b| *b == b'\n')
-            .map(|line| line.strip_suffix(b"\r").unwrap_or(line)),
-    )
+    (1..).zip(lines(text).map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
 }
 
 fn split_fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -159,12 +157,11 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
         // and fourth words.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
-        let remote = words
-            .get(fstype)
-            .is_some_and(|fstype| !is_secret_free_fstype(fstype));
+        let fstype = words.get(fstype).copied();
+        let remote = fstype.is_some_and(|fstype| !is_secret_free_fstype(fstype));
         // The source of a tmpfs may contain a login, too. In the name of a ZFS dataset, `@`
         // precedes a snapshot.
-        let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
+        let is_dataset = fstype == Some(b"zfs");
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {

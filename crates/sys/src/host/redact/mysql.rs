@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::split_once_byte;
 use crate::host::ConfigDirective;
 use crate::servers::{self, ServerArea, ValueExposure};
+use crate::text::bytes::lines;
 
 fn exposed_settings() -> &'static BTreeMap<String, ValueExposure> {
     servers::settings_safe_to_read(ServerArea::Mysql)
@@ -70,7 +71,7 @@ pub fn exposed_option_name(text: &[u8]) -> Option<OptionName> {
 pub fn redact_option_file(text: &[u8]) -> Vec<ConfigDirective> {
     let mut group: Option<String> = None;
     let mut found = Vec::new();
-    for (line, text) in (1..).zip(text.split(|b| *b == b'\n')) {
+    for (line, text) in (1..).zip(lines(text)) {
         let text = text.trim_ascii();
         match text.first() {
             None | Some(b'#' | b';') => {}
@@ -120,15 +121,8 @@ fn setting_directive(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirect
     };
     let (name, value) = match exposed_option_name(left.trim_ascii())? {
         OptionName::Known(name) => {
-            let bare = || {
-                if is_switch(&name) {
-                    b"1".to_vec()
-                } else {
-                    Vec::new()
-                }
-            };
-            let value = value.unwrap_or_else(bare);
-            (name, value)
+            let bare = if is_switch(&name) { "1" } else { "" };
+            (name, value.unwrap_or_else(|| bare.into()))
         }
         OptionName::Abbreviated(name) => (name, Vec::new()),
     };

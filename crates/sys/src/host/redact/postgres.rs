@@ -7,6 +7,7 @@
 use super::standbys;
 use crate::host::{ConfigDirective, is_in_word_list};
 use crate::servers::{self, ServerArea, ValueExposure};
+use crate::text::bytes::lines;
 
 pub fn is_exposed_setting(name: &str) -> bool {
     servers::settings_safe_to_read(ServerArea::Pg).contains_key(name)
@@ -25,8 +26,8 @@ pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
 const INCLUDES: &str = "include include_dir include_if_exists";
 
 pub fn redact_postgresql_conf(text: &[u8]) -> Vec<ConfigDirective> {
-    let lines = (1..).zip(text.split(|b| *b == b'\n'));
-    lines
+    (1..)
+        .zip(lines(text))
         .filter_map(|(number, line)| parse_conf_line(number, line))
         .collect()
 }

@@ -45,9 +45,7 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if let Some(assignment) = word.strip_prefix(b"--") {
-            lines.extend(
-                exposed_postgres_setting(assignment).map(|setting| format!("-c {setting}")),
-            );
+            lines.extend(exposed_postgres_setting(assignment));
             continue;
         }
         let Some(mut letters) = word.strip_prefix(b"-") else {
@@ -72,9 +70,7 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
                             text::display_safe(argument)
                         ));
                     }
-                    b'c' => lines.extend(
-                        exposed_postgres_setting(argument).map(|setting| format!("-c {setting}")),
-                    ),
+                    b'c' => lines.extend(exposed_postgres_setting(argument)),
                     _ => {}
                 }
                 break;
@@ -88,7 +84,7 @@ fn exposed_postgres_setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split_normalised_assignment(assignment);
     let name = name.filter(|name| postgres::is_exposed_setting(name))?;
     let value = postgres::redact_value(&name, value?);
-    Some(format!("{name}={}", text::display_safe(&value)))
+    Some(format!("-c {name}={}", text::display_safe(&value)))
 }
 
 fn split_normalised_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {

@@ -7,6 +7,7 @@
 
 use super::split_once_byte;
 use crate::host::ConfigDirective;
+use crate::text::bytes;
 
 /// Extracts the values of `PGDATA`, `-D` and `User=`, as the keys `pgdata`, `data` and `user`, in
 /// the order of the file.
@@ -84,7 +85,7 @@ pub fn section_assignments(text: &[u8], heading: &[u8]) -> Vec<(u32, Vec<u8>, Ve
 fn numbered_logical_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
-    for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
+    for (number, line) in (1..).zip(bytes::lines(text)) {
         let line = line.trim_ascii();
         if matches!(line.first(), Some(b'#' | b';')) {
             continue;

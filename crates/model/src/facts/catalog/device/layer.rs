@@ -1,8 +1,6 @@
 //! States and modes of the layers between a file system and its disks: md, device-mapper, bcache
 //! and DRBD.
 
-use crate::facts::choice;
-
 choice! {
     /// Level of an md array, with the names of personalities in drivers/md. `Container` is an array
     /// that only holds the metadata of firmware RAID.
@@ -96,18 +94,14 @@ choice! {
         /// The device has failed and cannot be read.
         Failed = "failed",
     }
-}
 
-choice! {
     /// State of an md array (`array_states` in drivers/md/md.c; md.rst).
     pub enum ArrayState {
         Clear = "clear", Inactive = "inactive", Suspended = "suspended", ReadOnly = "readonly", ReadAuto = "read-auto",
         Clean = "clean", Active = "active", WritePending = "write-pending", ActiveIdle = "active-idle",
         Broken = "broken",
     }
-}
 
-choice! {
     /// The current activity of an md array (`action_show` in drivers/md/md.c; md.rst omits two of
     /// these words).
     pub enum SyncAction {
@@ -122,9 +116,7 @@ choice! {
         Repair = "repair",
         Reshape = "reshape" is_reshape,
     }
-}
 
-choice! {
     /// One word of a member's state in an md array (`state_show` in drivers/md/md.c; md.rst).
     pub enum ArrayMemberState {
         Faulty = "faulty",
@@ -184,16 +176,12 @@ choice! {
     /// How a device-mapper cache handles writes
     /// (Documentation/admin-guide/device-mapper/cache.rst).
     pub enum DmCacheMode { Writeback = "writeback", Writethrough = "writethrough", Passthrough = "passthrough" }
-}
 
-choice! {
     /// How bcache handles writes (Documentation/admin-guide/bcache.rst, cache_mode).
     pub enum BcacheMode {
         Writethrough = "writethrough", Writeback = "writeback", Writearound = "writearound", None = "none",
     }
-}
 
-choice! {
     /// State of a bcache device (drivers/md/bcache/sysfs.c).
     pub enum BcacheState { NoCache = "no cache", Clean = "clean", Dirty = "dirty", Inconsistent = "inconsistent" }
 }
@@ -208,9 +196,7 @@ choice! {
     /// When DRBD reports a write as done: A locally, B once the peer received the data, C once the
     /// peer wrote the data.
     pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
-}
 
-choice! {
     /// How DRBD orders dependent writes that it makes for its peer (drbd.conf(5), disk-barrier).
     pub enum DrbdOrdering { Barrier = "barrier", Flush = "flush", Drain = "drain", None = "none" }
 }

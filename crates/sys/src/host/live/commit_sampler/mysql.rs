@@ -5,6 +5,7 @@
 //! takes two transaction ids, one at its first write and one when it ends. Prepared statements
 //! (`Execute`) and replication workers commit as queries do.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::host::HostError;
 use crate::host::live::conversation::{QuerySequence, malformed_answer_error};
+use crate::text::bytes;
 
 /// Values of `information_schema.PROCESSLIST.STATE` that count as a wait for a commit.
 const COMMIT_STATES: &str = "'Commit', 'Commit_implicit', 'Updating status', 'Waiting for prior transaction to commit', \
@@ -20,23 +22,13 @@ const COMMIT_STATES: &str = "'Commit', 'Commit_implicit', 'Updating status', 'Wa
 
 const IDS_PER_TRANSACTION: u64 = 2;
 
-/// Names of the result rows whose values `SamplerQueries::numbers` stores.
-const NUMBERS: [&[u8]; 9] = [
-    b"is_privileged",
-    b"max_connections",
-    b"INNODB_MAX_TRX_ID",
-    b"COM_XA_PREPARE",
-    b"UPTIME_SINCE_FLUSH_STATUS",
-    b"HANDLER_ROLLBACK",
-    b"INNODB_LOG_WRITES",
-    b"INNODB_LOG_WAITS",
-    b"THREADS_CONNECTED",
-];
+/// Limit on the named values of one query; the queries return fewer.
+const MAX_NUMBERS: usize = 16;
 
 pub struct SamplerQueries<F> {
     schedule: QuerySchedule,
-    /// Values of [`NUMBERS`] in the current query.
-    numbers: [Option<u64>; NUMBERS.len()],
+    /// Named values in the result of the current query; `None` for a value that is not a number.
+    numbers: BTreeMap<Vec<u8>, Option<u64>>,
     /// Transactions prepared between the server's start and the first query.
     prepared_before: Option<u64>,
     /// Sessions that waited in each sample of the query.
@@ -48,7 +40,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
     pub fn new(schedule: QuerySchedule, emit: F) -> Self {
         Self {
             schedule,
-            numbers: Default::default(),
+            numbers: BTreeMap::new(),
             prepared_before: None,
             waiting: Vec::new(),
             emit,
@@ -56,37 +48,30 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
     }
 
     fn sample_from_rows(&mut self) -> Result<CommitSample, HostError> {
-        let [
-            is_privileged,
-            max_connections,
-            ids,
-            prepared,
-            reset_age_s,
-            rollbacks,
-            wal_writes,
-            buffers_full,
-            sessions,
-        ] = std::mem::take(&mut self.numbers)
-            .map(|number| number.ok_or_else(malformed_answer_error));
+        let numbers = std::mem::take(&mut self.numbers);
+        let number = |name: &str| {
+            let number = numbers.get(name.as_bytes()).copied().flatten();
+            number.ok_or_else(malformed_answer_error)
+        };
         let time_us = self.schedule.current_begun_us;
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
-                if is_privileged? == 0 {
+                if number("is_privileged")? == 0 {
                     let says = "the connecting user lacks the PROCESS privilege";
                     return Err(HostError::denied(says));
                 }
-                let sessions = sessions?;
+                let sessions = number("THREADS_CONNECTED")?;
                 // MariaDB reserves one connection beyond `max_connections` for administrators,
                 // which the sampler must not take.
-                if sessions > max_connections? {
+                if sessions > number("max_connections")? {
                     return Err(HostError::failed(OUT_OF_CONNECTIONS));
                 }
                 let waiting = std::mem::take(&mut self.waiting);
-                let prepared = prepared?;
+                let prepared = number("COM_XA_PREPARE")?;
                 let before = *self.prepared_before.get_or_insert(prepared);
                 Ok(CommitSample::Waits(CommitWaits {
                     time_us,
-                    next_xid: ids? / IDS_PER_TRANSACTION,
+                    next_xid: number("INNODB_MAX_TRX_ID")? / IDS_PER_TRANSACTION,
                     samples: waiting.len() as u64,
                     flush: waiting.iter().copied().map(u64::from).sum(),
                     squared_differences: sum_squared_differences(&waiting),
@@ -97,10 +82,10 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
             }
             Some(SamplerQuery::Counters) => Ok(CommitSample::Counters(CommitCounters {
                 time_us,
-                reset_age_s: reset_age_s?,
-                rollbacks: rollbacks?,
-                wal_writes: wal_writes?,
-                buffers_full: buffers_full?,
+                reset_age_s: number("UPTIME_SINCE_FLUSH_STATUS")?,
+                rollbacks: number("HANDLER_ROLLBACK")?,
+                wal_writes: number("INNODB_LOG_WRITES")?,
+                buffers_full: number("INNODB_LOG_WAITS")?,
                 ..CommitCounters::default()
             })),
             None => Err(malformed_answer_error()),
@@ -121,9 +106,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
         let [name, value] = *row else {
             return Err(malformed_answer_error());
         };
-        let number = std::str::from_utf8(value)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok());
+        let number: Option<u64> = bytes::parse(value);
         match name {
             b"waiting" if self.waiting.len() < SAMPLES as usize => {
                 let count = number.and_then(|count| u32::try_from(count).ok());
@@ -135,12 +118,10 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
                 self.schedule.mark_answered()?;
                 return (self.emit)(sample);
             }
-            _ => {
-                let named = NUMBERS.iter().zip(&mut self.numbers);
-                for (_, slot) in named.filter(|(known, _)| **known == name) {
-                    *slot = number;
-                }
+            _ if self.numbers.len() < MAX_NUMBERS => {
+                self.numbers.insert(name.to_vec(), number);
             }
+            _ => return Err(malformed_answer_error()),
         }
         Ok(())
     }

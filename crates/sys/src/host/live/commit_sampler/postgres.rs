@@ -8,6 +8,7 @@ use super::{
 };
 use crate::host::HostError;
 use crate::host::live::conversation::{QuerySequence, malformed_answer_error};
+use crate::text::bytes;
 
 /// First release with `pg_stat_wal`: WAL flushes, and writes forced by full WAL buffers.
 /// Subtransactions are counted since release 13, so each supported release has them.
@@ -28,8 +29,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
     }
 
     fn parse_sample(&self, row: &[&[u8]]) -> Result<CommitSample, HostError> {
-        let number =
-            |at: usize| -> Option<u64> { std::str::from_utf8(row.get(at)?).ok()?.parse().ok() };
+        let number = |at: usize| -> Option<u64> { bytes::parse(row.get(at)?) };
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
                 if row.get(7) == Some(&b"f".as_slice()) {
@@ -114,8 +114,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
 }
 
 fn parse_number_list(list: &[u8]) -> Option<Vec<u32>> {
-    let list = std::str::from_utf8(list).ok()?;
-    list.split(' ').map(|number| number.parse().ok()).collect()
+    list.split(|b| *b == b' ').map(bytes::parse).collect()
 }
 
 /// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that samples do

@@ -31,16 +31,6 @@ fn signatures() -> impl Iterator<Item = Signature> {
     })
 }
 
-/// Magics at the end of the first page of swap space; the last four mark a hibernation image.
-const SWAP: [&[u8]; 6] = [
-    b"SWAPSPACE2",
-    b"SWAP-SPACE",
-    b"S1SUSPEND\0",
-    b"S2SUSPEND\0",
-    b"ULSUSPEND\0",
-    b"LINHIB0001",
-];
-
 #[cfg(any(test, feature = "testing"))]
 pub fn device_signature_names() -> Vec<&'static str> {
     let computed = [
@@ -51,7 +41,6 @@ pub fn device_signature_names() -> Vec<&'static str> {
         "ext backup superblock",
         "xfs allocation group",
         "LVM2",
-        "swap",
         "zfs",
     ];
     let listed = signatures().map(|signature| signature.name);
@@ -62,22 +51,12 @@ pub fn device_signature_names() -> Vec<&'static str> {
 }
 
 pub struct DeviceRegions {
-    size: u64,
-    parts: Vec<(u64, Vec<u8>)>,
+    pub size: u64,
+    /// Parts of the device that were read, each with its offset.
+    pub parts: Vec<(u64, Vec<u8>)>,
 }
 
 impl DeviceRegions {
-    pub fn new(size: u64) -> Self {
-        Self {
-            size,
-            parts: Vec::new(),
-        }
-    }
-
-    pub fn add_region(&mut self, offset: u64, bytes: Vec<u8>) {
-        self.parts.push((offset, bytes));
-    }
-
     fn bytes_at(&self, offset: u64, length: usize) -> Option<&[u8]> {
         self.parts.iter().find_map(|(start, bytes)| {
             let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
@@ -111,13 +90,17 @@ impl DeviceRegions {
                 .then_some("ext backup superblock")
         }));
         let is_xfs = names.contains(&"xfs");
-        names.extend(
-            (!is_xfs && self.has_xfs_secondary_superblock()).then_some("xfs allocation group"),
-        );
-        names.extend(self.has_lvm_label().then_some("LVM2"));
-        names.extend(self.has_md_superblock_near_end().then_some("md"));
-        names.extend(self.has_swap_or_hibernation_magic().then_some("swap"));
-        names.extend(self.has_zfs_uberblock().then_some("zfs"));
+        let computed = [
+            (
+                !is_xfs && self.has_xfs_secondary_superblock(),
+                "xfs allocation group",
+            ),
+            (self.has_lvm_label(), "LVM2"),
+            (self.has_md_superblock_near_end(), "md"),
+            (self.has_zfs_uberblock(), "zfs"),
+        ];
+        let computed = computed.into_iter().filter(|(is_there, _)| *is_there);
+        names.extend(computed.map(|(_, name)| name));
         names.sort_unstable();
         names.dedup();
         names.into_iter().map(str::to_owned).collect()
@@ -178,14 +161,6 @@ impl DeviceRegions {
             .into_iter()
             .chain(of_1_0)
             .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
-    }
-
-    /// The magic ends the first page, whose size is 4 to 64 KiB.
-    fn has_swap_or_hibernation_magic(&self) -> bool {
-        [4u64, 8, 16, 32, 64].iter().any(|kib| {
-            SWAP.iter()
-                .any(|magic| self.has_magic(kib * 1024 - 10, magic))
-        })
     }
 
     /// Uberblocks are in the second half of each label (OpenZFS, vdev_label.c).

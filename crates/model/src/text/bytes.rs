@@ -1,0 +1,19 @@
+//! Lines, words and numbers in bytes that need not be UTF-8.
+
+use std::str::FromStr;
+
+/// The text between line feeds. After a line feed at the end, the last line is empty.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|b| *b == b'\n')
+}
+
+/// The text between ASCII blanks.
+pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+}
+
+/// Parses the whole text, without removing blanks.
+pub fn parse<T: FromStr>(text: &[u8]) -> Option<T> {
+    str::from_utf8(text).ok()?.parse().ok()
+}
