@@ -19,7 +19,7 @@ pub mod log_space {
 
     use crate::collector::Request;
     use crate::facts::catalog::{mount, mysql, postgres};
-    use crate::facts::{FactSet, Key, Reading, Scope, ServerArea, Source, Subject, UnknownReason};
+    use crate::facts::{FactSet, FactValue, Key, Reading, Scope, ServerArea, Source, Subject};
     use crate::host::Host;
 
     pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -34,68 +34,46 @@ pub mod log_space {
 
     fn insert_wal_space_facts(facts: &mut FactSet, cluster: &Subject) {
         let mount = facts.applicable_subject(cluster, Scope::Mount);
-        let limit = facts.get(cluster, &postgres::MAX_WAL_SIZE);
-        let limit = limit.and_then(|limit| match limit {
-            0 => Err("max_wal_size is 0, which is not a valid size".to_owned()),
-            limit => Ok(limit),
-        });
-        let room = ratio_reading(
-            &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::FREE),
-            &limit,
-            [mount::FREE.name(), postgres::MAX_WAL_SIZE.name()],
-        );
-        let volume = ratio_reading(
-            &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE),
-            &limit,
-            [mount::SIZE.name(), postgres::MAX_WAL_SIZE.name()],
-        );
-        facts.insert(cluster, &postgres::WAL_ROOM, room);
-        facts.insert(cluster, &postgres::WAL_VOLUME, volume);
-    }
-
-    fn insert_binlog_space_facts(facts: &mut FactSet, cluster: &Subject) {
-        let directory = facts.get(cluster, &mysql::BINLOG);
-        let mount = directory
-            .value()
-            .and_then(|path| facts.applicable_subject(&Subject::target(path), Scope::Mount));
-        let size = fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE);
-        let files = facts.get(cluster, &mysql::BINLOG_FILES);
-        let share = ratio_reading(
-            &files,
-            &size,
-            [mysql::BINLOG_FILES.name(), mount::SIZE.name()],
-        );
-        let free = fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::FREE_PERCENT);
-        facts.insert(
-            cluster,
-            &mysql::BINLOG_SHARE,
-            share.map(|share| share * 100.0),
-        );
-        facts.insert(cluster, &mysql::BINLOG_ROOM, free);
-    }
-
-    fn fact_of_mount_or_unknown<T: crate::facts::FactValue>(
-        facts: &FactSet,
-        mount: Option<&Subject>,
-        key: &Key<T>,
-    ) -> Reading<T> {
-        match mount {
-            Some(mount) => facts.get(mount, key),
-            None => Reading::unknown(
-                UnknownReason::NotCollected,
-                "the file system that holds the log is unknown",
-            ),
+        let limit = (Some(cluster), &postgres::MAX_WAL_SIZE);
+        for (key, space) in [
+            (&postgres::WAL_ROOM, &mount::FREE),
+            (&postgres::WAL_VOLUME, &mount::SIZE),
+        ] {
+            let ratio = ratio_reading(facts, (mount.as_ref(), space), limit);
+            facts.insert(cluster, key, ratio);
         }
     }
 
-    fn ratio_reading(
-        part: &Reading<u64>,
-        of: &Reading<u64>,
-        names: [&'static str; 2],
-    ) -> Reading<f64> {
-        of.clone().and_then_reading(|of, _| {
-            part.clone().and_then_reading(|part, _| {
-                Reading::known(part as f64 / of as f64, Source::derived_from(names))
+    fn insert_binlog_space_facts(facts: &mut FactSet, cluster: &Subject) {
+        let directory = facts.value(cluster, &mysql::BINLOG).map(Subject::target);
+        let mount =
+            directory.and_then(|directory| facts.applicable_subject(&directory, Scope::Mount));
+        let files = (Some(cluster), &mysql::BINLOG_FILES);
+        let share = ratio_reading(facts, files, (mount.as_ref(), &mount::SIZE));
+        let free = fact_or_unknown(facts, (mount.as_ref(), &mount::FREE_PERCENT));
+        let percent = share.map(|share| share * 100.0);
+        facts.insert(cluster, &mysql::BINLOG_SHARE, percent);
+        facts.insert(cluster, &mysql::BINLOG_ROOM, free);
+    }
+
+    type FactOf<'f, T> = (Option<&'f Subject>, &'static Key<T>);
+
+    fn fact_or_unknown<T: FactValue>(facts: &FactSet, (subject, key): FactOf<'_, T>) -> Reading<T> {
+        match subject {
+            Some(subject) => facts.get(subject, key),
+            None => Reading::uncollected("the file system that holds the log is unknown"),
+        }
+    }
+
+    fn ratio_reading(facts: &FactSet, part: FactOf<'_, u64>, of: FactOf<'_, u64>) -> Reading<f64> {
+        let names = [part.1, of.1].map(Key::name);
+        let of = fact_or_unknown(facts, of).and_then(|of| match of {
+            0 => Err(format!("{} is 0, which is not a valid size", names[1])),
+            of => Ok(of as f64),
+        });
+        of.and_then_reading(|of, _| {
+            fact_or_unknown(facts, part).and_then_reading(|part, _| {
+                Reading::known(part as f64 / of, Source::derived_from(names))
             })
         })
     }
@@ -160,14 +138,15 @@ pub mod log_space {
 }
 
 use std::fmt;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use user_host::UserHost;
 
 use super::collector::Request;
 
-use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostErrorKind};
+use crate::facts::{FactSet, Note, Reading, Remedy, ServerArea, Source, UnknownReason};
+use crate::host::{ConfigDialect, Host, HostErrorKind, path_from_bytes};
 use crate::parallel;
 use crate::text::display_path;
 
@@ -190,7 +169,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             facts
         };
         let ((), facts) = parallel::join_with_yielding_thread(
-            || mysql::cache_program_version(host, request),
+            || _ = mysql::ProductVersion::query_installed_program(host, request),
             read,
         );
         (facts, mysql::collect(host, request))
@@ -201,16 +180,37 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
+/// The reason why a configuration file that the user names cannot be used.
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
-    let of_mysql = ConfigArgument::from_mysql_defaults(request).and_then(|named| {
-        let data = mysql::target_data_directory(host, request);
-        named.unreadable_file_error(host, data.as_ref())
-    });
-    of_mysql.or_else(|| {
-        let named = ConfigArgument::from_postgres_config(request)?;
-        let data = postgres::target_data_directory(host, request);
-        named.unreadable_file_error(host, data.as_ref())
-    })
+    [ServerArea::Mysql, ServerArea::Pg]
+        .into_iter()
+        .find_map(|area| {
+            let named = ConfigArgument::from_request(request, area)?;
+            let data = match area {
+                ServerArea::Mysql => mysql::target_data_directory(host, request),
+                ServerArea::Pg => postgres::target_data_directory(host, request),
+            };
+            let reader = UserHost::new(host, named.reader_uid(host, data.as_ref()));
+            let miss = reader.config_directives(named.file, named.dialect).err()?;
+            let help = match miss.kind {
+                HostErrorKind::Absent => {
+                    "pass the configuration file with which the server is started"
+                }
+                HostErrorKind::Denied if data.is_some() => {
+                    "give the owner of the data directory read access, because the server reads the file as that user"
+                }
+                HostErrorKind::Denied => {
+                    "pass the data directory as TARGET; walwise then reads the file as the owner of that directory"
+                }
+                HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
+                HostErrorKind::TimedOut | HostErrorKind::Failed => {
+                    "pass a readable configuration file"
+                }
+            };
+            let (file, why) = (display_path(named.file), miss.detail);
+            let option = named.option;
+            Some(format!("cannot use {file} for {option}: {why}; {help}"))
+        })
 }
 
 // A server's configuration in the order in which the server reads it.
@@ -220,114 +220,108 @@ pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<Strin
 // that may have changed since the server read it becomes a gap too
 // ([`ServerConfig::with_changed_file_gaps`]).
 
+/// The value of a setting as bytes, with its source.
+type SettingReading = Reading<Vec<u8>>;
+
 #[derive(Clone, Debug, Default)]
 struct ServerConfig {
-    entries: Vec<ConfigEntry>,
-}
-
-#[derive(Clone, Debug)]
-enum ConfigEntry {
-    /// An unknown reading applies to every setting whose name begins with `name`. An unread part
-    /// of the configuration, which could set any name, is a gap with an empty name.
-    Setting {
-        name: String,
-        reading: Reading<Vec<u8>>,
-    },
-    /// The end of a file or directory that was read. An absent file is represented by the path
-    /// of its nearest existing parent directory.
-    FileEnd(PathBuf),
+    /// Names with values. An unknown reading applies to every setting whose name begins with its
+    /// name. An unread part of the configuration, which could set any name, is a gap: an unknown
+    /// reading with an empty name.
+    settings: Vec<(String, SettingReading)>,
+    /// The end of each file or directory that was read, with the number of settings before that
+    /// end. An absent file is represented by the path of its nearest existing parent directory.
+    file_ends: Vec<(usize, PathBuf)>,
 }
 
 impl ServerConfig {
-    fn add_reading(&mut self, name: impl Into<String>, reading: Reading<Vec<u8>>) {
-        self.entries.push(ConfigEntry::Setting {
-            name: name.into(),
-            reading,
-        });
+    fn add_setting(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
+        let reading = Reading::known(value.into(), source);
+        self.settings.push((name.into(), reading));
     }
 
-    pub fn add_setting(
-        &mut self,
-        name: impl Into<String>,
-        value: impl Into<Vec<u8>>,
-        source: Source,
-    ) {
-        self.add_reading(name, Reading::known(value.into(), source));
-    }
-
-    pub fn add_unknown_settings_with_prefix(
+    fn add_unknown_settings_with_prefix(
         &mut self,
         prefix: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        self.add_reading(prefix, Reading::ambiguous(detail));
+        let unknown = Reading::ambiguous(detail);
+        self.settings.push((prefix.into(), unknown));
     }
 
     /// Of consecutive gaps, only the first is kept.
-    pub fn add_gap(&mut self, unknown: Reading<Vec<u8>>) {
-        let is_gap = |entry: &ConfigEntry| match entry {
-            ConfigEntry::Setting { name, reading } => name.is_empty() && !reading.is_known(),
-            ConfigEntry::FileEnd(_) => false,
-        };
-        if !self.entries.last().is_some_and(is_gap) {
-            self.add_reading("", unknown);
+    fn add_gap(&mut self, unknown: SettingReading) {
+        let is_gap =
+            |(name, reading): &(String, SettingReading)| name.is_empty() && !reading.is_known();
+        let count = self.settings.len();
+        let is_at_file_end = self.file_ends.last().is_some_and(|(at, _)| *at == count);
+        if is_at_file_end || !self.settings.last().is_some_and(is_gap) {
+            self.settings.push((String::new(), unknown));
         }
     }
 
-    pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
-        self.entries.push(ConfigEntry::FileEnd(path.into()));
+    fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
+        self.file_ends.push((self.settings.len(), path.into()));
     }
 
     /// Puts a gap at the end of every file or directory that may have changed since the server
     /// read it. `changed` returns why a path may have changed, or `None` if it has not.
     #[must_use]
-    pub fn with_changed_file_gaps(
+    fn with_changed_file_gaps(
         mut self,
         changed: impl Fn(&Path) -> Option<String>,
         remedy: Option<&Remedy>,
     ) -> Self {
-        for entry in &mut self.entries {
-            if let ConfigEntry::FileEnd(path) = entry
-                && let Some(detail) = changed(path)
-            {
-                *entry = ConfigEntry::Setting {
-                    name: String::new(),
-                    reading: Reading::Unknown {
-                        why: UnknownReason::Ambiguous,
-                        detail,
-                        remedy: remedy.cloned(),
-                    },
+        for (at, path) in mem::take(&mut self.file_ends).into_iter().rev() {
+            if let Some(detail) = changed(&path) {
+                let gap = Reading::Unknown {
+                    why: UnknownReason::Ambiguous,
+                    detail,
+                    remedy: remedy.cloned(),
                 };
+                self.settings.insert(at, (String::new(), gap));
             }
         }
         self
     }
 
     /// The reading of the last value; `None` if everything was read and nothing sets the name.
-    pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        self.entries.iter().rev().find_map(|entry| match entry {
-            ConfigEntry::Setting {
-                name: found,
-                reading,
-            } => {
-                let applies =
-                    found == name || !reading.is_known() && name.starts_with(found.as_str());
-                applies.then(|| reading.clone())
-            }
-            ConfigEntry::FileEnd(_) => None,
-        })
+    fn setting_reading(&self, name: &str) -> Option<SettingReading> {
+        let mut from_last = self.settings.iter().rev();
+        let applies = |(found, reading): &&(String, SettingReading)| {
+            found == name || !reading.is_known() && name.starts_with(found.as_str())
+        };
+        from_last.find(applies).map(|(_, reading)| reading.clone())
     }
 
     /// The last value, even if gaps follow. It is good enough to find files, but not to record
     /// facts.
-    pub fn last_value_ignoring_gaps(&self, name: &str) -> Option<&[u8]> {
-        self.entries.iter().rev().find_map(|entry| match entry {
-            ConfigEntry::Setting {
-                name: found,
-                reading,
-            } if found == name => reading.value().map(Vec::as_slice),
-            _ => None,
-        })
+    fn last_value_ignoring_gaps(&self, name: &str) -> Option<&[u8]> {
+        let own = self
+            .settings
+            .iter()
+            .rev()
+            .filter(|(found, _)| found == name);
+        let mut values = own.filter_map(|(_, reading)| reading.value());
+        values.next().map(Vec::as_slice)
+    }
+
+    /// Like [`Self::last_value_ignoring_gaps`], for a path that is absolute or relative to `base`.
+    fn last_path_ignoring_gaps(&self, name: &str, base: &Path) -> Option<PathBuf> {
+        let value = self.last_value_ignoring_gaps(name)?;
+        Some(base.join(path_from_bytes(value)))
+    }
+}
+
+/// A counter that a server does not report. Every release reports some counters, but old captures
+/// have none.
+fn unreported_counter<T>(name: &str, has_counters: bool) -> Reading<T> {
+    if has_counters {
+        Reading::absent(format!("this release does not report {name}"))
+    } else {
+        Reading::uncollected(format!(
+            "the capture has no server counters, so {name} is missing"
+        ))
     }
 }
 
@@ -339,69 +333,50 @@ impl ServerConfig {
 
 #[derive(Clone, Copy, Debug)]
 struct ConfigArgument<'a> {
-    pub option: &'static str,
-    pub file: &'a Path,
+    option: &'static str,
+    file: &'a Path,
     dialect: ConfigDialect,
 }
 
 impl<'a> ConfigArgument<'a> {
-    pub fn from_mysql_defaults(request: &'a Request) -> Option<Self> {
-        let file = request.mysql_defaults.as_deref()?;
+    fn from_request(request: &'a Request, area: ServerArea) -> Option<Self> {
+        let (option, file, dialect) = match area {
+            ServerArea::Mysql => (
+                "--mysql-defaults",
+                &request.mysql_defaults,
+                ConfigDialect::Mysql,
+            ),
+            ServerArea::Pg => (
+                "--postgres-config",
+                &request.postgres_config,
+                ConfigDialect::Postgres,
+            ),
+        };
         Some(Self {
-            option: "--mysql-defaults",
-            file,
-            dialect: ConfigDialect::Mysql,
-        })
-    }
-
-    pub fn from_postgres_config(request: &'a Request) -> Option<Self> {
-        let file = request.postgres_config.as_deref()?;
-        Some(Self {
-            option: "--postgres-config",
-            file,
-            dialect: ConfigDialect::Postgres,
+            option,
+            file: file.as_deref()?,
+            dialect,
         })
     }
 
     /// The owner of the data directory, or of the file if that directory is unknown. `nobody`
     /// replaces root and an unknown owner.
-    pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
+    fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
         UserHost::for_owner_or_nobody(host, data.map_or(self.file, PathBuf::as_path)).uid
     }
 
-    pub fn unused_file_note(self, why: impl fmt::Display) -> Note {
+    fn unused_file_note(self, why: impl fmt::Display) -> Note {
         let file = display_path(self.file);
         format!("{} {file} is not used: {why}", self.option).into()
     }
 
-    pub fn other_data_directory_note(self, data: &Path, target: &Path) -> Note {
+    fn other_data_directory_note(self, data: &Path, target: &Path) -> Note {
         let [file, data, target] = [self.file, data, target].map(display_path);
         let option = self.option;
         format!(
             "{option} {file} names {data} as the data directory, so it does not apply to {target}"
         )
         .into()
-    }
-
-    fn unreadable_file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
-        let behalf = UserHost::new(host, self.reader_uid(host, data));
-        let miss = behalf.config_directives(self.file, self.dialect).err()?;
-        let help = match miss.kind {
-            HostErrorKind::Absent => "pass the configuration file with which the server is started",
-            HostErrorKind::Denied if data.is_some() => {
-                "give the owner of the data directory read access, because the server reads the file as that user"
-            }
-            HostErrorKind::Denied => {
-                "pass the data directory as TARGET; walwise then reads the file as the owner of that directory"
-            }
-            HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
-            HostErrorKind::TimedOut | HostErrorKind::Failed => "pass a readable configuration file",
-        };
-        let (file, why) = (display_path(self.file), miss.detail);
-        Some(format!(
-            "cannot use {file} for {}: {why}; {help}",
-            self.option
-        ))
     }
 }
 

@@ -90,11 +90,10 @@ mod host_readings {
         } else {
             format!("{what}: {}", miss.detail)
         };
-        let reading = Reading::unknown(why, detail);
-        if why == UnknownReason::Denied {
-            reading.with_remedy(Remedy::RunAsRoot)
-        } else {
-            reading
+        Reading::Unknown {
+            why,
+            detail,
+            remedy: (why == UnknownReason::Denied).then_some(Remedy::RunAsRoot),
         }
     }
 
@@ -129,10 +128,7 @@ mod host_readings {
     }
 
     pub fn programs_disabled_reading<T>() -> Reading<T> {
-        Reading::unknown(
-            UnknownReason::NotCollected,
-            "--no-programs is set, so walwise ran no program",
-        )
+        Reading::uncollected("--no-programs is set, so walwise ran no program")
     }
 }
 mod tool_version;
@@ -145,19 +141,17 @@ mod attribute {
 
     use std::path::Path;
 
-    use super::host_readings::{error_reading, file_reading};
-    use crate::facts::{Choice, Reading, Source, UnknownReason, Value, ValueKind};
+    use super::host_readings::file_reading;
+    use crate::facts::{Choice, Reading, UnknownReason, Value, ValueKind};
     use crate::host::Host;
     use crate::text::display_path;
 
     /// The text is trimmed and display-safe; an empty attribute is malformed.
     pub fn read_text(host: &dyn Host, path: &Path) -> Reading<String> {
-        let shown = display_path(path);
-        match host.read_attribute(path) {
-            Ok(text) if text.is_empty() => Reading::malformed(format!("{shown} is empty")),
-            Ok(text) => Reading::known(text, Source::from_file(shown)),
-            Err(miss) => error_reading(&miss, &shown),
-        }
+        read_text_or_blank(host, path).and_then_reading(|text, source| match text.as_str() {
+            "" => Reading::malformed(format!("{source} is empty")),
+            _ => Reading::known(text, source),
+        })
     }
 
     /// For attributes that may be blank, such as the vendor of a SCSI device.
@@ -215,7 +209,8 @@ mod attribute {
         read_text(host, path).and_then(|text| T::parse_word(&text))
     }
 
-    /// The word in brackets, which is the one in use.
+    /// The word in brackets. Some files in sysfs list all possible values, with the value in use in
+    /// brackets.
     pub fn bracketed_value(text: &str) -> Option<&str> {
         let (_, rest) = text.split_once('[')?;
         Some(rest.split_once(']')?.0)
@@ -290,13 +285,10 @@ mod path_lookup {
             } else {
                 path
             };
-            self.0.get(path).or_else(|| {
-                let above: Vec<&[u8]> = visibility::ancestors_from_root(path).collect();
-                above
-                    .into_iter()
-                    .rev()
-                    .find_map(|directory| self.0.get(directory))
-            })
+            let directories = visibility::ancestors_from_root(path).chain([path]);
+            directories
+                .filter_map(|directory| self.0.get(directory))
+                .last()
         }
 
         /// The mount that holds a data file. A path in /dev counts as a file only on a mount below
@@ -341,13 +333,8 @@ mod path_lookup {
     /// name.
     pub fn device_of_path(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subject> {
         let named = |path: &[u8]| {
-            let name: Vec<u8> = path
-                .strip_prefix(b"/dev/")?
-                .iter()
-                .map(|b| if *b == b'/' { b'!' } else { *b })
-                .collect();
-            Some(Subject::device(display_safe(&name)))
-                .filter(|subject| facts.contains_subject(subject))
+            let name = display_safe(path.strip_prefix(b"/dev/")?).replace('/', "!");
+            Some(Subject::device(name)).filter(|subject| facts.contains_subject(subject))
         };
         if !path.starts_with(b"/dev/") {
             return None;

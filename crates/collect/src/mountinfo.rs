@@ -4,6 +4,7 @@
 //! options. Mount points may hold any byte but zero, and lines may be hostile or truncated; only
 //! the malformed line is dropped.
 
+use std::iter;
 use std::path::Path;
 
 use crate::escape::fstab::decode_fstab_field;
@@ -89,13 +90,9 @@ fn parse_entry(line: &[u8], number: u32) -> Result<(MountEntry, bool), &'static 
     while next("no separator")? != b"-" {}
     let fstype = decode_fstab_field(next("no file system type")?);
     let source = decode_fstab_field(next("no source")?);
-    let mut last = next("no superblock options")?.to_vec();
-    let rest: Vec<&[u8]> = fields.collect();
-    for more in &rest {
-        last.push(b' ');
-        last.extend_from_slice(more);
-    }
-    let super_options = split_and_decode_options(&last);
+    let first = next("no superblock options")?;
+    let words: Vec<&[u8]> = iter::once(first).chain(fields).collect();
+    let super_options = split_and_decode_options(&words.join(&b' '));
     if !point.starts_with(b"/") {
         return Err("the mount point is not an absolute path");
     }
@@ -111,7 +108,7 @@ fn parse_entry(line: &[u8], number: u32) -> Result<(MountEntry, bool), &'static 
         source,
         super_options,
     };
-    Ok((entry, !rest.is_empty()))
+    Ok((entry, words.len() > 1))
 }
 
 fn parse_integer(field: &[u8]) -> Option<u64> {

@@ -25,23 +25,48 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .into_iter()
         .map(|(subject, number)| (number, subject))
         .collect();
-    let mappings = mappings_by_mapper_path(facts);
+    let mapped = facts
+        .known_values_by_subject(&device::DM_NAME)
+        .into_iter()
+        .map(|(subject, name)| {
+            let name = decode_display_safe(&name);
+            ([b"/dev/mapper/", name.as_slice()].concat(), subject)
+        });
+    let mapped: BTreeMap<Vec<u8>, &Subject> = mapped.collect();
+    // In a container device nodes may be missing, so mappings are also found by name.
+    let find = |path: &[u8]| {
+        let mapping = mapped.get(path).copied().cloned();
+        mapping.or_else(|| device_of_path(host, path, facts))
+    };
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     let stand = parallel::map_items(&mounts, |subject| {
-        let number = facts
-            .value(subject, &mount::DEVNO)
-            .and_then(|number| numbers.get(&number).copied());
-        let beneath = match number {
+        let number = facts.value(subject, &mount::DEVNO);
+        let is_block = || {
+            let class = facts.value(subject, &mount::CLASS);
+            class.is_some_and(mount::MountClass::is_block)
+        };
+        let beneath = match number.and_then(|number| numbers.get(&number).copied()) {
             Some(device) => vec![device.clone()],
-            None if is_block_mount(subject, facts) => {
-                devices_of_source(host, subject, &mappings, facts)
+            // The source is one path, or several paths separated by colons.
+            None if is_block() => {
+                let source = facts.value(subject, &mount::SOURCE).unwrap_or_default();
+                let source = decode_display_safe(&source);
+                source.split(|b| *b == b':').filter_map(find).collect()
             }
             None => Vec::new(),
         };
-        (
-            beneath,
-            log_and_realtime_devices(host, subject, &mappings, facts),
-        )
+        let options = facts.value(subject, &mount::SUPER_OPTIONS);
+        let extra: Vec<(String, Option<Subject>)> = options
+            .iter()
+            .flatten()
+            .filter_map(|option| {
+                option
+                    .strip_prefix("logdev=")
+                    .or(option.strip_prefix("rtdev="))
+            })
+            .map(|path| (path.to_owned(), find(&decode_display_safe(path))))
+            .collect();
+        (beneath, extra)
     });
     for (subject, (beneath, extra)) in mounts.iter().zip(stand) {
         if let Some(first) = beneath.first() {
@@ -65,88 +90,16 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     link_overlay_upper_mounts(facts);
 }
 
-fn is_block_mount(subject: &Subject, facts: &FactSet) -> bool {
-    facts
-        .value(subject, &mount::CLASS)
-        .is_some_and(mount::MountClass::is_block)
-}
-
-fn mappings_by_mapper_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
-    let entry = |(subject, name): (&Subject, String)| {
-        (
-            [b"/dev/mapper/", decode_display_safe(&name).as_slice()].concat(),
-            subject.clone(),
-        )
-    };
-    facts
-        .known_values_by_subject(&device::DM_NAME)
-        .into_iter()
-        .map(entry)
-        .collect()
-}
-
-/// In a container device nodes may be missing, so mappings are also found by name.
-fn mapping_or_device_of_path(
-    host: &dyn Host,
-    path: &[u8],
-    mappings: &BTreeMap<Vec<u8>, Subject>,
-    facts: &FactSet,
-) -> Option<Subject> {
-    let mapping = mappings.get(path).cloned();
-    mapping.or_else(|| device_of_path(host, path, facts))
-}
-
-/// The devices of a mount with an anonymous number, from its source: one path, or several separated
-/// by colons.
-fn devices_of_source(
-    host: &dyn Host,
-    subject: &Subject,
-    mappings: &BTreeMap<Vec<u8>, Subject>,
-    facts: &FactSet,
-) -> Vec<Subject> {
-    let source = decode_display_safe(&facts.value(subject, &mount::SOURCE).unwrap_or_default());
-    let find = |path: &[u8]| mapping_or_device_of_path(host, path, mappings, facts);
-    source.split(|b| *b == b':').filter_map(find).collect()
-}
-
-fn log_and_realtime_devices(
-    host: &dyn Host,
-    subject: &Subject,
-    mappings: &BTreeMap<Vec<u8>, Subject>,
-    facts: &FactSet,
-) -> Vec<(String, Option<Subject>)> {
-    let options = facts
-        .value(subject, &mount::SUPER_OPTIONS)
-        .unwrap_or_default();
-    let path = |option: &String| {
-        option
-            .strip_prefix("logdev=")
-            .or(option.strip_prefix("rtdev="))
-            .map(str::to_owned)
-    };
-    options
-        .iter()
-        .filter_map(path)
-        .map(|path| {
-            let bytes = decode_display_safe(&path);
-            let device = mapping_or_device_of_path(host, &bytes, mappings, facts);
-            (path, device)
-        })
-        .collect()
-}
-
 /// Unknown if any device was not found, because a commit waits for each.
 fn log_and_realtime_device_names(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
-    let mut names = Vec::new();
-    for (path, device) in devices {
-        match device {
-            Some(device) => names.push(device.name().to_owned()),
-            None => {
-                return Reading::ambiguous(format!("the device {path} was not found"));
-            }
-        }
+    let name = |(path, device): &(String, Option<Subject>)| match device {
+        Some(device) => Ok(device.name().to_owned()),
+        None => Err(format!("the device {path} was not found")),
+    };
+    match devices.iter().map(name).collect() {
+        Ok(names) => Reading::known(names, Source::from_file("/proc/self/mountinfo")),
+        Err(detail) => Reading::ambiguous(detail),
     }
-    Reading::known(names, Source::from_file("/proc/self/mountinfo"))
 }
 
 fn link_loop_devices_to_backing(host: &dyn Host, facts: &mut FactSet) {
@@ -161,52 +114,33 @@ fn link_loop_devices_to_backing(host: &dyn Host, facts: &mut FactSet) {
             .strip_suffix(" (deleted)")
             .map_or((file.as_str(), false), |file| (file, true));
         let file = decode_display_safe(file);
+        let path = Path::new(OsStr::from_bytes(&file));
         // A loop device that is backed by a device node is above the node's device, not above the
         // devtmpfs that holds the node.
         let node = || {
-            let path = Path::new(OsStr::from_bytes(&file));
             // The kernel prints the path with links resolved. A path that leads through a link now
             // was changed later, perhaps by another user, so it does not count.
             let is_own = || host.real_path(path).is_ok_and(|real| real == path);
-            host.stat(path)
-                .ok()
-                .filter(|stat| stat.is_block_device() && is_own())
+            let stat = host.stat(path).ok();
+            stat.filter(|stat| stat.is_block_device() && is_own())
         };
         let device =
             device_of_path(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.add_layer_below(&subject, &device);
-        } else if let Some(mount) = points.mount_holding_file(&file)
-            && is_file_on_mount(
-                host,
-                Path::new(OsStr::from_bytes(&file)),
-                is_deleted,
-                mount,
-                facts,
-            )
-        {
-            facts.add_layer_below(&subject, mount);
-            facts.set_fact_link(&subject, mount);
+        } else if let Some(mount) = points.mount_holding_file(&file) {
+            let existing = if is_deleted {
+                path.parent()
+            } else {
+                Some(path)
+            };
+            let stat = existing.and_then(|existing| host.stat(existing).ok());
+            if stat.is_some_and(|stat| mount_mismatch_reason(facts, mount, stat).is_none()) {
+                facts.add_layer_below(&subject, mount);
+                facts.set_fact_link(&subject, mount);
+            }
         }
     }
-}
-
-/// Whether the backing file is on this mount: by stat(2) of the file, or of its directory if the
-/// file is deleted.
-fn is_file_on_mount(
-    host: &dyn Host,
-    file: &Path,
-    is_deleted: bool,
-    mount: &Subject,
-    facts: &FactSet,
-) -> bool {
-    let named = if is_deleted {
-        file.parent()
-    } else {
-        Some(file)
-    };
-    let stat = named.and_then(|named| host.stat(named).ok());
-    stat.is_some_and(|stat| mount_mismatch_reason(facts, mount, stat).is_none())
 }
 
 /// Joins each overlay to the mount of its upper directory, which takes the writes. The directory's
@@ -219,25 +153,16 @@ fn link_overlay_upper_mounts(facts: &mut FactSet) {
     {
         return;
     }
-    let upper = |subject: Subject| {
-        let options = facts.value(&subject, &mount::SUPER_OPTIONS)?;
-        let directory = options
-            .iter()
-            .find_map(|option| option.strip_prefix("upperdir="))?;
-        directory
-            .starts_with('/')
-            .then(|| (subject, decode_display_safe(directory)))
-    };
-    let overlays: Vec<(Subject, Vec<u8>)> = facts
-        .subjects_where(&mount::CLASS, |class| class.is_overlay())
-        .into_iter()
-        .filter_map(upper)
-        .collect();
     let points = VisibleMountPoints::from_facts(facts);
-    for (subject, directory) in overlays {
-        if let Some(mount) = points
-            .mount_holding_path(&directory)
-            .filter(|mount| **mount != subject)
+    for subject in facts.subjects_where(&mount::CLASS, |class| class.is_overlay()) {
+        let options = facts.value(&subject, &mount::SUPER_OPTIONS);
+        let mut options = options.iter().flatten();
+        let upper = options
+            .find_map(|option| option.strip_prefix("upperdir="))
+            .filter(|upper| upper.starts_with('/'))
+            .map(decode_display_safe);
+        if let Some(mount) = upper.and_then(|upper| points.mount_holding_path(&upper))
+            && *mount != subject
         {
             facts.add_layer_below(&subject, mount);
         }

@@ -77,10 +77,9 @@ pub fn query_everything_for_any_target(host: &dyn Host, facts: &FactSet) {
             .map(|spot| spot.path.clone()),
     );
     for path in paths {
-        let place = request::target_at_path(host, &path, &mut facts);
-        if let Some(place) = &place {
-            // Only the queries matter here, because the host records the answers.
-            drop(target_facts::read_directory_properties(host, place));
+        // Only the queries matter here, because the host records the answers.
+        if let Some(place) = request::target_at_path(host, &path, &mut facts) {
+            let _ = target_facts::read_directory_properties(host, &place);
         }
     }
 }
@@ -106,10 +105,9 @@ fn record_shared_storage(places: &[ProspectiveTarget], facts: &mut FactSet) {
         .filter_map(|place| storage_of_server_target(facts, place))
         .collect();
     for of in &all {
-        let others = || all.iter().filter(|other| other.subject != of.subject);
         let named = |with: &dyn Fn(&ServerTargetStorage) -> bool| -> Vec<String> {
-            others()
-                .filter(|other| with(other))
+            all.iter()
+                .filter(|other| other.subject != of.subject && with(other))
                 .map(|other| other.subject.name().to_owned())
                 .collect()
         };
@@ -229,27 +227,21 @@ const MAX_BRANCHES: usize = 3;
 
 fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
     let written = display_path(path);
-    let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
     // `check sda` looks for sda in the working directory, but the user means /dev/sda, so a
     // known device of that name comes first.
-    let name = path
-        .file_name()
-        .map(|name| display_safe(name.as_bytes()))
-        .unwrap_or_default();
+    let name = path.file_name().map(|name| display_safe(name.as_bytes()));
     let known = known_target_paths(facts);
-    near.extend(
-        known
-            .iter()
-            .filter(|known| known.strip_prefix("/dev/") == Some(&name))
-            .map(|known| (0, known.clone())),
-    );
-    near.extend(known.iter().filter_map(|known| {
-        edit_distance_if_typo(&written, known).map(|far| (far, known.clone()))
-    }));
+    let devices = known
+        .iter()
+        .filter(|known| known.strip_prefix("/dev/") == Some(name.as_deref().unwrap_or_default()))
+        .map(|known| (0, known.clone()));
+    let typos = known
+        .iter()
+        .filter_map(|known| Some((edit_distance_if_typo(&written, known)?, known.clone())));
     let beneath = find_similar_paths(host, path)
         .into_iter()
         .map(|(far, path)| (far, display_path(&path)));
-    near.extend(beneath);
+    let near: BTreeSet<(usize, String)> = devices.chain(typos).chain(beneath).collect();
     // A mount point covered by a later mount is listed but cannot be reached, so it is not
     // suggested.
     let is_gone = |near: &PathBuf| host.stat(near).is_err_and(|miss| miss.is_absent());

@@ -31,14 +31,9 @@ pub fn query_version(
 
 /// The first dotted number, which is the version in the output of every tool run here.
 fn first_version(answer: &[u8]) -> Option<Version> {
-    let text = display_safe(
-        &answer
-            .iter()
-            .map(|b| if b.is_ascii_whitespace() { b' ' } else { *b })
-            .collect::<Vec<_>>(),
-    );
-    text.split(' ')
-        .filter_map(Version::parse)
+    answer
+        .split(u8::is_ascii_whitespace)
+        .filter_map(|word| Version::parse(&display_safe(word)))
         .find(|version| version.number_count() >= 2)
 }
 

@@ -13,56 +13,44 @@ use super::mountinfo::MountEntry;
 /// sibling covers a directory above, and no other mount is on top.
 pub fn are_mounts_visible(entries: &[MountEntry]) -> Vec<bool> {
     let by_id: HashMap<u64, &MountEntry> = entries.iter().map(|entry| (entry.id, entry)).collect();
+    let mut children: HashMap<u64, Vec<&MountEntry>> = HashMap::new();
     let mut points: HashMap<u64, BTreeSet<&[u8]>> = HashMap::new();
     for entry in entries {
-        points
-            .entry(parent_id(entry, &by_id))
-            .or_default()
-            .insert(&entry.point);
+        let parent = parent_id(entry, &by_id);
+        children.entry(parent).or_default().push(entry);
+        points.entry(parent).or_default().insert(&entry.point);
     }
-    let mut reached: HashMap<u64, bool> = HashMap::new();
-    let mut seen = |entry: &MountEntry| {
-        let mut chain = vec![entry];
-        let mut known = None;
-        while let Some(top) = chain.last().copied() {
-            known = reached.get(&top.id).copied();
-            let parent = by_id.get(&parent_id(top, &by_id));
-            match parent {
-                Some(parent) if known.is_none() && chain.len() <= entries.len() => {
-                    chain.push(parent);
-                }
-                _ => break,
+    // The mounts of a cycle are below no root, so the walk from the roots does not reach them. Of
+    // several mounts with one id, at most one is reached.
+    let (mut reached, mut open) = (BTreeSet::new(), vec![NO_MOUNT]);
+    while let Some(parent) = open.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            let is_last_of_id = by_id.get(&child.id) == Some(&child);
+            if is_last_of_id && !is_covered(child, &points, &by_id) {
+                reached.insert(child.line);
+                open.push(child.id);
             }
         }
-        // A chain longer than the mount table is a cycle, and none of its mounts is reached.
-        let mut above = known.unwrap_or(chain.len() <= entries.len());
-        for mount in chain.iter().rev() {
-            above = above && !is_covered(mount, &points, &by_id);
-            above = *reached.entry(mount.id).or_insert(above);
-        }
-        above
+    }
+    let is_visible = |entry: &MountEntry| {
+        let on_top = points.get(&entry.id);
+        reached.contains(&entry.line)
+            && !on_top.is_some_and(|points| points.contains(entry.point.as_slice()))
+            // The kernel marks a deleted mount point with this suffix.
+            && !entry.point.ends_with(b"//deleted")
     };
-    let reached: Vec<bool> = entries.iter().map(&mut seen).collect();
-    let bare = |entry: &MountEntry| {
-        !points
-            .get(&entry.id)
-            .is_some_and(|on_top| on_top.contains(entry.point.as_slice()))
-    };
-    // The kernel marks a deleted mount point with this suffix.
-    let deleted = |entry: &MountEntry| entry.point.ends_with(b"//deleted");
-    entries
-        .iter()
-        .zip(reached)
-        .map(|(entry, reached)| reached && bare(entry) && !deleted(entry))
-        .collect()
+    entries.iter().map(is_visible).collect()
 }
+
+/// The parent id of mounts whose parent is not in the mount table.
+const NO_MOUNT: u64 = u64::MAX;
 
 /// Mounts whose parent is not in the mount table get one common id and so count as siblings.
 fn parent_id(entry: &MountEntry, by_id: &HashMap<u64, &MountEntry>) -> u64 {
     if by_id.contains_key(&entry.parent) && entry.parent != entry.id {
         entry.parent
     } else {
-        u64::MAX
+        NO_MOUNT
     }
 }
 

@@ -160,7 +160,8 @@ pub mod mysql {
         .then(|| format!("'{value}'"))
     }
 
-    pub(crate) fn parse_mysql_size(value: &str) -> Option<u64> {
+    /// Parses a number with an optional unit, a power of 1024, as my_getopt does.
+    pub fn parse_mysql_size(value: &str) -> Option<u64> {
         let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let shift = match value.strip_prefix(digits)? {
             "" => 0,

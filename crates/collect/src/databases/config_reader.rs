@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ServerConfig;
-use crate::facts::{FactSet, Note, Reading, UnknownReason};
+use crate::facts::{FactSet, Note, Reading};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes};
 use crate::host_readings::error_reading;
 use crate::text::display_path;
@@ -14,7 +14,7 @@ const MAX_INCLUDE_DEPTH: usize = 10;
 /// Ends cycles of files that include each other.
 pub const MAX_FILES: usize = 256;
 
-/// Applies one directive of the file to the configuration.
+/// Called for each directive, in the order of the file.
 type ApplyDirective<'a> = &'a dyn Fn(&mut ConfigReader<'_>, &Path, ConfigDirective);
 
 pub struct ConfigReader<'a> {
@@ -46,7 +46,7 @@ impl<'a> ConfigReader<'a> {
         }
     }
 
-    /// An absent file becomes a gap.
+    /// An absent file becomes a gap in the configuration.
     pub fn read_file(&mut self, path: &Path) {
         let shown = display_path(path);
         if self.files > MAX_FILES {
@@ -159,8 +159,7 @@ impl<'a> ConfigReader<'a> {
     }
 
     fn add_file_limit_gap(&mut self) {
-        self.conf.add_gap(Reading::unknown(
-            UnknownReason::NotCollected,
+        self.conf.add_gap(Reading::uncollected(
             "the configuration includes more files than walwise reads",
         ));
     }

@@ -11,9 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::server_processes::verified_real_path;
+use super::user_host::UserHost;
 use crate::facts::{Reading, Source};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, Question, path_bytes};
-use crate::host_readings::error_reading;
+use crate::host_readings::{error_reading, syscall_reading};
 use crate::mountinfo::{self, MountEntry};
 use crate::text::{display_path, display_safe};
 use crate::visibility;
@@ -21,9 +23,10 @@ use crate::visibility;
 /// The kernel's limit of symbolic links in one path (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// The host as a server's process sees it, with the rights of the server's user.
+/// The host as a server's process sees it.
 pub struct ServerHost<'a> {
-    user: &'a dyn Host,
+    /// The host with the rights of the server's user.
+    user: UserHost<'a>,
     /// The host with walwise's own rights, for installed programs, and for directories that the
     /// process's user cannot reach in walwise's mount namespace.
     pub invoker: &'a dyn Host,
@@ -104,12 +107,13 @@ impl MountNamespace {
 }
 
 impl<'a> ServerHost<'a> {
-    /// `pid` is the server's process, if one is running.
-    pub fn new(user: &'a dyn Host, invoker: &'a dyn Host, pid: Option<u32>) -> Self {
+    /// `uid` is the server's user, and `pid` its process, if one is running.
+    pub fn new(invoker: &'a dyn Host, uid: u32, pid: Option<u32>) -> Self {
+        let user = UserHost::new(invoker, uid);
         Self {
+            namespace: pid.and_then(|pid| MountNamespace::read_if_different(&user, invoker, pid)),
             user,
             invoker,
-            namespace: pid.and_then(|pid| MountNamespace::read_if_different(user, invoker, pid)),
         }
     }
 
@@ -121,12 +125,12 @@ impl<'a> ServerHost<'a> {
             return Reading::known(path.to_owned(), source);
         };
         let shown = format!("{} of process {}", display_path(path), namespace.pid);
-        let real = match namespace.resolve_links(self.user, path) {
-            Ok(real) => real,
-            Err(miss) => return error_reading(&miss, &shown),
-        };
-        let seen = match self.user.stat(&namespace.proc_root_path(&real)) {
-            Ok(stat) => stat.file_id(),
+        let resolved = namespace.resolve_links(&self.user, path).and_then(|real| {
+            let stat = self.user.stat(&namespace.proc_root_path(&real))?;
+            Ok((real, stat.file_id()))
+        });
+        let (real, seen) = match resolved {
+            Ok(resolved) => resolved,
             Err(miss) => return error_reading(&miss, &shown),
         };
         let same = |candidate: &PathBuf| {
@@ -139,24 +143,23 @@ impl<'a> ServerHost<'a> {
             return Reading::known(real, Source::from_file(from));
         }
         let table =
-            || mountinfo::read_mountinfo(self.user, Path::new(&from)).map(|table| table.entries);
+            || mountinfo::read_mountinfo(&self.user, Path::new(&from)).map(|table| table.entries);
         let theirs = match namespace.process_mounts.get_or_init(table) {
             Ok(theirs) => theirs,
             Err(miss) => return error_reading(miss, &from),
         };
-        let over = |entry: &&MountEntry| real.starts_with(OsStr::from_bytes(&entry.point));
         // Of several mounts on one mount point, the last one hides the others, so the last match
         // counts.
         let entry = theirs
             .iter()
-            .filter(over)
-            .max_by_key(|entry| (entry.point.len(), entry.line));
-        let Some(entry) = entry else {
+            .filter_map(|entry| {
+                let rest = real.strip_prefix(OsStr::from_bytes(&entry.point)).ok()?;
+                Some((entry, rest))
+            })
+            .max_by_key(|(entry, _)| (entry.point.len(), entry.line));
+        let Some((entry, rest)) = entry else {
             return Reading::ambiguous(format!("{from} has no mount for {}", display_path(path)));
         };
-        let rest = real
-            .strip_prefix(OsStr::from_bytes(&entry.point))
-            .unwrap_or(Path::new(""));
         let inner = Path::new(OsStr::from_bytes(&entry.root)).join(rest);
         let mut candidates = namespace
             .our_mounts
@@ -165,7 +168,8 @@ impl<'a> ServerHost<'a> {
             .filter_map(|ours| {
                 let rest = inner.strip_prefix(OsStr::from_bytes(&ours.root)).ok()?;
                 let path = Path::new(OsStr::from_bytes(&ours.point)).join(rest);
-                Some(without_trailing_slash(&path))
+                // `join` with an empty path leaves a trailing slash.
+                Some(path.components().collect())
             });
         match candidates.find(same) {
             Some(path) => Reading::known(path, Source::from_file_line(from, entry.line)),
@@ -176,6 +180,14 @@ impl<'a> ServerHost<'a> {
                 entry.devno
             )),
         }
+    }
+
+    /// The path of the process's directory in walwise's mount namespace, with links resolved.
+    pub fn real_host_directory(&self, path: &Path) -> Reading<String> {
+        let call = format!("realpath {}", display_path(path));
+        syscall_reading(verified_real_path(self, path), &call)
+            .and_then_reading(|real, source| self.host_path(&real, source))
+            .map(|here| display_path(&here))
     }
 
     /// The directory's path is `seen` for the process and `here` for walwise. For a process in
@@ -194,11 +206,6 @@ impl<'a> ServerHost<'a> {
             Ok(there)
         }
     }
-}
-
-/// `Path::join` with an empty path leaves a trailing slash.
-fn without_trailing_slash(path: &Path) -> PathBuf {
-    path.components().collect()
 }
 
 fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
@@ -232,11 +239,11 @@ impl Host for ServerHost<'_> {
             // The query is about the link itself, so only the parent directory is resolved.
             Question::Link(_) => match (path.parent(), path.file_name()) {
                 (Some(parent), Some(name)) => {
-                    namespace.resolve_links(self.user, parent)?.join(name)
+                    namespace.resolve_links(&self.user, parent)?.join(name)
                 }
                 _ => path.clone(),
             },
-            _ => namespace.resolve_links(self.user, path)?,
+            _ => namespace.resolve_links(&self.user, path)?,
         };
         if let Question::RealPath(_) = question {
             // realpath(3) requires the path to exist.
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn container_paths_map_to_verified_host_paths() {
         let fake = host_with_container();
-        let inside = ServerHost::new(&fake, &fake, Some(7));
+        let inside = ServerHost::new(&fake, 70, Some(7));
         let source = || Source::from_system_call("test");
         let here = |path: &str| inside.host_path(Path::new(path), source());
         assert_eq!(
@@ -333,7 +340,7 @@ mod tests {
             Question::Stat("/srv/volumes/pg/data".into()),
             stat_answer(17, 99),
         );
-        let inside = ServerHost::new(&fake, &fake, Some(7));
+        let inside = ServerHost::new(&fake, 70, Some(7));
         assert!(!inside.host_path(Path::new("/pgdata"), source()).is_known());
     }
 
@@ -354,7 +361,7 @@ mod tests {
         fn arbitrary_container_mounts_never_panic(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = host_with_container();
             let fake = fake.with_file("/proc/7/mountinfo", table).with_symlink("/proc/7/root/a", &target).with_symlink("/proc/7/root/b", "b/b");
-            let inside = ServerHost::new(&fake, &fake, Some(7));
+            let inside = ServerHost::new(&fake, 70, Some(7));
             for path in [path.as_str(), "/b"] {
                 inside.host_path(Path::new(path), Source::from_system_call("test"));
             }

@@ -12,7 +12,6 @@
 mod directories;
 mod instance;
 mod options;
-mod process;
 mod product_version;
 mod settings;
 
@@ -20,24 +19,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use instance::InstanceCandidate;
-use options::join_base_and_path_value;
-use product_version::ProductVersion;
-use settings::parse_suffixed_number;
 
-use super::ConfigArgument;
 use super::mount_namespace::ServerHost;
 use super::server_processes::{SERVER_RUNNING, ServerProcess, ServingProof};
 use super::user_host::UserHost;
+use super::{ConfigArgument, ServerConfig, SettingReading, unreported_counter};
 use crate::collector::Request;
-use crate::databases::ServerConfig;
 use crate::databases::server_processes::{self, own_effective_uid};
 use crate::facts::catalog::mysql;
 use crate::facts::{FactSet, Reading, Remedy, Scope, ServerArea, Source, Subject, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Question, Stat, path_from_bytes};
 use crate::host_readings::error_reading;
 use crate::text::{decode_display_safe, display_path, display_safe};
 
-pub use self::product_version::{cache_program_version, is_program_run_needed};
+pub use self::product_version::{ProductVersion, is_program_run_needed};
 
 const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
@@ -50,7 +45,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         host,
         request,
         ServerArea::Mysql,
-        process::parse_option,
+        options::parse_option,
         &mut facts,
     )
     .unwrap_or_default();
@@ -61,19 +56,17 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     });
     let asked = target_data_directory(host, request);
     let named = config_argument_candidate(host, request, asked.as_ref(), &mut facts);
-    let installed = InstanceCandidate {
-        reader_uid: UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid,
+    let lead_of = |home: &Path, directory| InstanceCandidate {
+        reader_uid: UserHost::for_owner_or_nobody(host, home).uid,
+        directory,
         ..InstanceCandidate::default()
     };
-    let asked = asked.map(|directory| InstanceCandidate {
-        reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
-        directory: Some(directory),
-        ..InstanceCandidate::default()
-    });
+    let installed = lead_of(Path::new(DEFAULT_DATA_DIRECTORY), None);
+    let asked = asked.map(|directory| lead_of(&directory, Some(directory.clone())));
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
-        let behalf = UserHost::new(host, lead.reader_uid);
-        let view = ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
+        let pid = lead.server.as_ref().map(|server| server.pid);
+        let view = ServerHost::new(host, lead.reader_uid, pid);
         let named = lead.config_argument;
         let found = match (lead.read_instance(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
@@ -114,7 +107,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
                 facts.merge(own);
             }
             ServingProof::Contradicted(note) => facts.add_note_once(note),
-            ServingProof::Unreadable(what) => unproven.extend(found.unproven_process(&what)),
+            ServingProof::Unreadable(what) => unproven.extend(found.unproven_process(what)),
         }
     }
     facts
@@ -126,7 +119,7 @@ fn config_argument_candidate<'a>(
     asked: Option<&PathBuf>,
     facts: &mut FactSet,
 ) -> Option<InstanceCandidate<'a>> {
-    let named = ConfigArgument::from_mysql_defaults(request)?;
+    let named = ConfigArgument::from_request(request, ServerArea::Mysql)?;
     let lead = |reader_uid, directory| InstanceCandidate {
         directory,
         config_argument: Some(named),
@@ -134,8 +127,7 @@ fn config_argument_candidate<'a>(
         ..InstanceCandidate::default()
     };
     let reader = named.reader_uid(host, asked);
-    let behalf = UserHost::new(host, reader);
-    let view = ServerHost::new(&behalf, host, None);
+    let view = ServerHost::new(host, reader, None);
     match lead(reader, None).read_instance(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
@@ -176,14 +168,12 @@ pub fn target_data_directory(host: &dyn Host, request: &Request) -> Option<PathB
     let real = host.real_path(request.target.as_deref()?).ok()?;
     // An entry to which access is denied may exist. A directory therefore counts if one entry
     // exists and the other is not certainly missing.
-    let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
-        Ok(_) => Some(true),
-        Err(miss) if may_exist_despite_error(&miss) => None,
-        Err(_) => Some(false),
-    };
     let has_both = |path: &&Path| {
-        let found = ["ibdata1", "mysql"].map(|name| is_there(path, name));
-        found.contains(&Some(true)) && !found.contains(&Some(false))
+        let entries = ["ibdata1", "mysql"].map(|name| host.stat(&path.join(name)));
+        let may_exist = |entry: &Result<Stat, HostError>| {
+            entry.as_ref().err().is_none_or(may_exist_despite_error)
+        };
+        entries.iter().any(Result::is_ok) && entries.iter().all(may_exist)
     };
     real.ancestors().find(has_both).map(Path::to_owned)
 }
@@ -224,8 +214,11 @@ fn query_variables(
     conf: &ServerConfig,
     seen: &Path,
 ) -> VariablesReply {
+    let data = display_path(seen);
     let silent = |reading: Reading<u64>| {
-        VariablesReply::NoReply(reading.with_remedy(socket_access_remedy(seen)))
+        VariablesReply::NoReply(reading.with_remedy(Remedy::Do(format!(
+            "let root log in through the socket of the server with data directory {data} (plugin unix_socket or auth_socket), or compare the report with its SHOW GLOBAL VARIABLES"
+        ))))
     };
     let uid = own_effective_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
@@ -239,82 +232,60 @@ fn query_variables(
             }
         });
     if !lets_in {
-        let whom = if root {
-            "this release may require a password"
+        let (whom, remedy) = if root {
+            let compare = format!(
+                "compare the report with SHOW GLOBAL VARIABLES on the server with data directory {data}"
+            );
+            ("this release may require a password", Remedy::Do(compare))
         } else {
-            "only root can connect without a password"
+            let whom = "only root can connect without a password";
+            (whom, Remedy::RunAsRoot)
         };
-        let remedy = if root {
-            compare_variables_remedy(seen)
-        } else {
-            Remedy::RunAsRoot
-        };
-        let detail = format!("the server was not queried: {whom}");
-        let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+        let unknown = Reading::uncollected(format!("the server was not queried: {whom}"));
         return VariablesReply::NoReply(unknown.with_remedy(remedy));
     }
-    let named = conf
-        .last_value_ignoring_gaps("socket")
-        .map(|value| join_base_and_path_value(seen, value));
-    let sockets: Vec<PathBuf> = named.map_or_else(
+    let named = conf.last_path_ignoring_gaps("socket", seen);
+    let sockets = named.map_or_else(
         || STANDARD_SOCKETS.map(PathBuf::from).to_vec(),
         |socket| vec![socket],
     );
-    let own = |path: &PathBuf| {
-        view.stat(path)
-            .is_ok_and(|stat| stat.uid == u64::from(server.uid))
+    let is_own = |path: &PathBuf| {
+        let stat = view.stat(path);
+        stat.is_ok_and(|stat| stat.uid == u64::from(server.uid))
     };
-    let Some(socket) = sockets.into_iter().find(own) else {
+    let Some(socket) = sockets.into_iter().find(is_own) else {
         return silent(Reading::absent(
             "the server was not queried: no socket found",
         ));
     };
     let shown = display_path(&socket);
+    let pid = server.pid;
     // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
     // connection.
-    if server_processes::is_process_stopped(view, server.pid) {
-        let pid = server.pid;
+    if server_processes::is_process_stopped(view, pid) {
         return silent(Reading::unknown(
             UnknownReason::TimedOut,
             format!("the server was not queried: process {pid} is stopped"),
         ));
     }
-    match view.ask(&Question::MysqlSettings(socket)) {
-        Ok(answer) => {
-            let rows: BTreeMap<String, Vec<u8>> = answer
-                .split(|b| *b == b'\n')
-                .filter_map(parse_variable_row)
-                .collect();
-            let directory = rows
-                .get("datadir")
-                .map(|path| path_from_bytes(path.as_slice()));
-            if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
-                VariablesReply::Variables(rows, Source::Server { socket: shown })
-            } else {
-                silent(Reading::ambiguous(format!(
-                    "the server at {shown} has a different data directory"
-                )))
-            }
+    let answer = match view.ask(&Question::MysqlSettings(socket)) {
+        Ok(answer) => answer,
+        Err(miss) => {
+            let what = format!("no answer from the server at {shown}");
+            return silent(error_reading(&miss, &what));
         }
-        Err(miss) => silent(error_reading(
-            &miss,
-            &format!("no answer from the server at {shown}"),
-        )),
+    };
+    let lines = answer.split(|b| *b == b'\n');
+    let rows: BTreeMap<_, _> = lines.filter_map(parse_variable_row).collect();
+    let directory = rows.get("datadir");
+    let directory = directory.map(|path| path_from_bytes(path.as_slice()));
+    if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
+        VariablesReply::Variables(rows, Source::Server { socket: shown })
+    } else {
+        silent(Reading::ambiguous(format!(
+            "the server at {shown} has a different data directory"
+        )))
     }
-}
-
-fn compare_variables_remedy(seen: &Path) -> Remedy {
-    Remedy::Do(format!(
-        "compare the report with SHOW GLOBAL VARIABLES on the server with data directory {}",
-        display_path(seen)
-    ))
-}
-
-fn socket_access_remedy(seen: &Path) -> Remedy {
-    Remedy::Do(format!(
-        "let root log in through the socket of the server with data directory {} (plugin unix_socket or auth_socket), or compare the report with its SHOW GLOBAL VARIABLES",
-        display_path(seen)
-    ))
 }
 
 fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
@@ -325,7 +296,7 @@ fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
 
 impl VariablesReply {
     /// The reported value; `None` if it is empty or was not reported.
-    pub fn variable_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    pub fn variable_reading(&self, name: &str) -> Option<SettingReading> {
         let Self::Variables(rows, source) = self else {
             return None;
         };
@@ -378,18 +349,10 @@ fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> 
     match answer {
         None => Reading::absent(format!("only a running server reports {name}")),
         Some(VariablesReply::NoReply(unknown)) => unknown.clone(),
-        Some(told @ VariablesReply::Variables(..)) => {
-            match (told.variable_reading(name), told.variable_reading("Uptime")) {
-                (Some(value), _) => {
-                    value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
-                }
-                (None, Some(_)) => Reading::absent(format!("this release does not report {name}")),
-                (None, None) => Reading::unknown(
-                    UnknownReason::NotCollected,
-                    format!("the capture has no server counters, so {name} is missing"),
-                ),
-            }
-        }
+        Some(told @ VariablesReply::Variables(..)) => match told.variable_reading(name) {
+            Some(value) => value.and_then(|value| settings::parse_size(&display_safe(&value))),
+            None => unreported_counter(name, told.variable_reading("Uptime").is_some()),
+        },
     }
 }
 
@@ -405,10 +368,9 @@ const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_
 
 fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Reading<Vec<String>> {
     let Some((line, version)) = edition.product_and_version() else {
-        return Reading::unknown(
-            UnknownReason::NotCollected,
-            format!("the server's version is unknown, so the server may lack {CAPACITY_SETTING}"),
-        );
+        return Reading::uncollected(format!(
+            "the server's version is unknown, so the server may lack {CAPACITY_SETTING}"
+        ));
     };
     if settings::default_in_release(CAPACITY_SETTING, line, version).is_absent() {
         return Reading::absent(format!(
@@ -422,16 +384,30 @@ fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Re
         return Reading::known(Vec::new(), Source::Default { of });
     };
     capacity.and_then_reading(|_, source| {
-        let mut ignored = Vec::new();
-        for name in OLD_SIZE_SETTINGS {
-            match written.setting_reading(name) {
-                None => {}
-                Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-                Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
-            }
-        }
-        Reading::known(ignored, source)
+        let ignored = configured_names(written, OLD_SIZE_SETTINGS, source.clone());
+        ignored.and_then_reading(|ignored, _| Reading::known(ignored, source))
     })
+}
+
+/// The names that the configuration sets, with the source of the last one, or `default` if it sets
+/// none. Unknown if the last value of any name is uncertain.
+fn configured_names(
+    conf: &ServerConfig,
+    names: impl IntoIterator<Item = &'static str>,
+    default: Source,
+) -> Reading<Vec<String>> {
+    let (mut set, mut last) = (Vec::new(), default);
+    for name in names {
+        match conf.setting_reading(name) {
+            None => {}
+            Some(Reading::Known { source, .. }) => {
+                set.push(name.to_owned());
+                last = source;
+            }
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+        }
+    }
+    Reading::known(set, last)
 }
 
 #[cfg(test)]

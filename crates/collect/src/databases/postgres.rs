@@ -7,57 +7,18 @@
 //! therefore counts as a server only if its user owns the directory and `postmaster.pid` there has
 //! its process id. Without root, most candidates are recorded as *denied*.
 
-mod conf;
-mod io_uring;
-mod wal_files {
-    //! WAL segments, and segments that wait for the archiver. Both are files, so they are known
-    //! without a running server.
-
-    use std::path::Path;
-
-    use crate::facts::catalog::postgres;
-    use crate::facts::{FactSet, Reading, Subject};
-    use crate::host::{Host, LogFileKind, LogFileStats};
-    use crate::host_readings::file_reading;
-    use crate::text::display_path;
-
-    /// `wal` is a path in the mount namespace of `host`.
-    pub fn insert_wal_file_facts(
-        host: &dyn Host,
-        wal: &Path,
-        cluster: &Subject,
-        facts: &mut FactSet,
-    ) {
-        let segments = log_files_reading(host, wal, LogFileKind::WalSegment);
-        let bytes = segments.map(|files| files.bytes);
-        facts.insert(cluster, &postgres::WAL_FILES, bytes);
-        let ready = log_files_reading(host, &wal.join("archive_status"), LogFileKind::ArchiveReady);
-        let count = ready.clone().map(|files| files.count);
-        facts.insert(cluster, &postgres::ARCHIVE_READY, count);
-        let wait = ready.and_then_reading(|files, source| match files.oldest_age {
-            Some(seconds) => Reading::known(seconds as f64 * 1e6, source),
-            None => Reading::absent("no WAL file is waiting to be archived"),
-        });
-        facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
-    }
-
-    fn log_files_reading(
-        host: &dyn Host,
-        directory: &Path,
-        kind: LogFileKind,
-    ) -> Reading<LogFileStats> {
-        let shown = display_path(directory);
-        file_reading(host.log_file_stats(directory, kind), &shown)
-    }
-}
 mod cluster;
+mod conf;
 mod counters;
+mod io_uring;
 mod process;
 mod server;
 mod settings;
 mod systemd_units;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use cluster::ClusterCandidate;
@@ -75,9 +36,9 @@ use crate::facts::{
     FactSet, NoteKind, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::{
-    Host, HostErrorKind, HostTimestamp, Question, Tool, path_bytes, path_from_bytes,
+    Host, HostErrorKind, HostTimestamp, LogFileKind, Question, Tool, path_from_bytes,
 };
-use crate::host_readings::{error_reading, programs_disabled_reading};
+use crate::host_readings::{file_reading, programs_disabled_reading, tool_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
@@ -90,32 +51,27 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     if let Some(lead) = config_argument_candidate(host, request) {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
+    let lead_of = |home: &Path| ClusterCandidate {
+        config_file: home.join("postgresql.conf"),
+        reader_uid: UserHost::for_owner_or_nobody(host, home).uid,
+        ..ClusterCandidate::default()
+    };
     for directory in debian_config_directories(host, &mut facts) {
-        let lead = ClusterCandidate {
-            config_file: directory.join("postgresql.conf"),
-            reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
-            ..ClusterCandidate::default()
-        };
-        seen.collect_candidate(lead, host, request, &mut facts);
+        seen.collect_candidate(lead_of(&directory), host, request, &mut facts);
     }
-    let usual = packaged_data_directories(host, &mut facts)
-        .into_iter()
-        .map(|home| (home, None));
+    let usual = packaged_data_directories(host, &mut facts);
     let named = systemd_units::service_data_directories(host)
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| may_be_cluster_directory(host, home));
-    let asked = target_data_directory(host, request).map(|home| (home, None));
-    let unproven = std::mem::take(&mut seen.unproven_directories)
-        .into_iter()
-        .map(|home| (home, None));
-    for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
+    let asked = target_data_directory(host, request);
+    let unproven = mem::take(&mut seen.unproven_directories);
+    let others = usual.into_iter().chain(asked).chain(unproven);
+    for (home, named_by) in named.chain(others.map(|home| (home, None))) {
         let lead = ClusterCandidate {
-            config_file: home.join("postgresql.conf"),
-            reader_uid: UserHost::for_owner_or_nobody(host, &home).uid,
-            data_directory: Some(home),
             directory_source: named_by,
-            ..ClusterCandidate::default()
+            data_directory: Some(home.clone()),
+            ..lead_of(&home)
         };
         seen.collect_candidate(lead, host, request, &mut facts);
     }
@@ -131,7 +87,7 @@ fn config_argument_candidate<'a>(
     host: &dyn Host,
     request: &'a Request,
 ) -> Option<ClusterCandidate<'a>> {
-    let named = ConfigArgument::from_postgres_config(request)?;
+    let named = ConfigArgument::from_request(request, ServerArea::Pg)?;
     let home = target_data_directory(host, request);
     Some(ClusterCandidate {
         config_file: named.file.to_owned(),
@@ -158,34 +114,34 @@ struct CollectionState {
 
 impl CollectionState {
     /// A candidate without a process is kept only after a time-out (`in_time` is false), because a
-    /// cluster may then be there. `reader` has the rights of the candidate's user. It is `None` for
-    /// a process in a container, where the directory has another path.
+    /// cluster may then be there. A process in a container is left out, because its directory has
+    /// another path there.
     fn add_unread_cluster(
         &mut self,
         lead: &ClusterCandidate<'_>,
         in_time: bool,
-        reader: Option<&UserHost<'_>>,
+        view: &ServerHost<'_>,
     ) {
-        let Some((reader, directory)) = reader.zip(lead.data_directory.clone()) else {
+        let home = lead.data_directory.clone();
+        let Some(directory) = home.filter(|_| view.namespace.is_none()) else {
             return;
         };
-        let running = match &lead.server {
-            Some(server) => server_processes::running_reading_of_unread_directory(
-                reader, server.pid, server.uid, &directory,
-            ),
-            None if in_time => None,
-            None => Some(Reading::unknown(
+        let shown = display_path(&directory);
+        let (running, source) = if let Some(server) = &lead.server {
+            (
+                server_processes::running_reading_of_unread_directory(view, server, &directory),
+                server.command_line_source(),
+            )
+        } else {
+            let timeout = Reading::unknown(
                 UnknownReason::TimedOut,
                 "the cluster could not be read in time",
-            )),
+            );
+            let source = Source::from_system_call(format!("stat {shown}"));
+            ((!in_time).then_some(timeout), source)
         };
         let Some(running) = running else { return };
-        let source = match &lead.server {
-            Some(server) => server.command_line_source(),
-            None => Source::from_system_call(format!("stat {}", display_path(&directory))),
-        };
         // Without a record, the directory would appear to have no server.
-        let shown = display_path(&directory);
         let (mut facts, subject) = (FactSet::default(), Subject::cluster(&*shown));
         facts.set_server_area(&subject, ServerArea::Pg);
         facts.insert_known(&subject, &kind::KIND, ServerKind::Postgres, source.clone());
@@ -201,15 +157,13 @@ impl CollectionState {
         request: &Request,
         facts: &mut FactSet,
     ) {
-        let behalf = UserHost::new(host, lead.reader_uid);
-        let view = &ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
+        let pid = lead.server.as_ref().map(|server| server.pid);
+        let view = &ServerHost::new(host, lead.reader_uid, pid);
         let is_inside = view.namespace.is_some();
-        let reader = (!is_inside).then_some(&behalf);
-        let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 let file = display_path(&lead.config_file);
-                self.add_unread_cluster(&lead, false, reader);
+                self.add_unread_cluster(&lead, false, view);
                 return facts.add_note_once(format!(
                     "configuration file {file} could not be read in time; its cluster is unknown"
                 ));
@@ -217,10 +171,10 @@ impl CollectionState {
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
         let known_home = !is_inside
-            && lead
-                .data_directory
-                .as_ref()
-                .is_some_and(|home| self.directories.contains(&real(home)));
+            && lead.data_directory.as_ref().is_some_and(|home| {
+                let real = view.real_path(home).unwrap_or_else(|_| home.clone());
+                self.directories.contains(&real)
+            });
         // Running servers may share a configuration file, so a candidate is skipped because of a
         // known file only if it has no process.
         let config_file = (lead.reader_uid, config_file);
@@ -236,7 +190,7 @@ impl CollectionState {
         let found = match lead.read_cluster(view, &mut own) {
             Ok(found) => found,
             Err(why) => {
-                self.add_unread_cluster(&origin, true, reader);
+                self.add_unread_cluster(&origin, true, view);
                 return match by_hand {
                     Some(named) => facts.add_note_once(named.unused_file_note(why)),
                     None => facts.add_note_once(why),
@@ -292,7 +246,7 @@ impl CollectionState {
             }
             Err(note) => {
                 let in_time = note.kind != NoteKind::DataDirectoryTimeout;
-                self.add_unread_cluster(&origin, in_time, reader);
+                self.add_unread_cluster(&origin, in_time, view);
                 facts.add_note_once(note);
             }
         }
@@ -311,27 +265,27 @@ fn running_candidates(
         process::parse_option,
         facts,
     );
-    let servers = match listed {
-        Ok((servers, _)) => servers,
+    let (servers, _) = match listed {
+        Ok(listed) => listed,
         Err(miss) => {
             facts.add_note_once(format!("running servers cannot be listed: {miss}"));
             return Vec::new();
         }
     };
+    let help = if own_effective_uid(host) == Some(0) {
+        ""
+    } else {
+        ", or run walwise as root"
+    };
     let mut leads = Vec::new();
-    let or_as_root = own_effective_uid(host) != Some(0);
     for server in servers {
         let home = process::process_data_directory(host, &server);
         let home = home.filter(|home| home.is_absolute());
-        let named = process::last_option_value(&server, "config_file").map(path_from_bytes);
-        let config_file = named.filter(|path| path.is_absolute());
-        let config_file = config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf")));
+        let config_file = process::last_option_value(&server, "config_file")
+            .map(path_from_bytes)
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(home.as_ref()?.join("postgresql.conf")));
         let Some(config_file) = config_file else {
-            let help = if or_as_root {
-                ", or run walwise as root"
-            } else {
-                ""
-            };
             facts.add_note_once(format!(
                 "PostgreSQL process {}: data directory not found; specify the directory as the \
                  target{help}",
@@ -382,7 +336,7 @@ fn config_load_time(
     Some(HostTimestamp::from_unix_nanos(nanos))
 }
 
-/// What makes a setting known that may have changed since the server loaded it.
+/// The remedy for a setting that may have changed in its file since the server loaded it.
 fn unknown_load_remedy(host: &dyn Host, is_reported: bool, data: &str, owner: &str) -> Remedy {
     if is_reported {
         return Remedy::Do(format!(
@@ -434,24 +388,18 @@ fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
 }
 
 fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = [
+    let mut found = [
         "/var/lib/pgsql/data",
         "/var/lib/postgres/data",
         "/var/lib/postgresql/data",
     ]
     .map(PathBuf::from)
     .to_vec();
-    found.extend(
-        list_directory_as_owner(host, Path::new("/var/lib/pgsql"), facts)
-            .into_iter()
-            .map(|version| version.join("data")),
-    );
+    let versions = list_directory_as_owner(host, Path::new("/var/lib/pgsql"), facts);
+    found.extend(versions.iter().map(|version| version.join("data")));
     for version in list_directory_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
-        if version.file_name().is_some_and(|name| {
-            path_bytes(Path::new(name))
-                .first()
-                .is_some_and(u8::is_ascii_digit)
-        }) {
+        let name = version.file_name().map(OsStr::as_encoded_bytes);
+        if name.is_some_and(|name| name.first().is_some_and(u8::is_ascii_digit)) {
             found.extend(list_directory_as_owner(host, &version, facts));
         }
     }
@@ -491,23 +439,41 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
     match UserHost::for_owner_or_nobody(host, directory).list_directory(directory) {
         Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
         Err(miss) => {
-            let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
-            if let Reading::Unknown { why, detail, .. } =
-                error_reading::<()>(&miss, &display_path(directory))
-                && unseen
-            {
-                let help = if why == UnknownReason::Denied {
-                    "; run walwise as root"
-                } else {
-                    ""
-                };
-                facts.add_note_once(format!(
-                    "{detail} ({why}): clusters in it are unknown{help}"
-                ));
-            }
+            let (why, help) = match miss.kind {
+                HostErrorKind::Denied => (UnknownReason::Denied, "; run walwise as root"),
+                HostErrorKind::TimedOut => (UnknownReason::TimedOut, ""),
+                HostErrorKind::Absent | HostErrorKind::NotCollected | HostErrorKind::Failed => {
+                    return Vec::new();
+                }
+            };
+            let directory = display_path(directory);
+            facts.add_note_once(format!(
+                "{directory}: {miss} ({why}): clusters in it are unknown{help}"
+            ));
             Vec::new()
         }
     }
+}
+
+// WAL segments, and segments that wait for the archiver. Both are files, so they are known
+// without a running server.
+
+/// `wal` is a path in the mount namespace of `host`.
+fn insert_wal_file_facts(host: &dyn Host, wal: &Path, cluster: &Subject, facts: &mut FactSet) {
+    let log_files = |directory: &Path, kind| {
+        let files = host.log_file_stats(directory, kind);
+        file_reading(files, &display_path(directory))
+    };
+    let bytes = log_files(wal, LogFileKind::WalSegment).map(|files| files.bytes);
+    facts.insert(cluster, &postgres::WAL_FILES, bytes);
+    let ready = log_files(&wal.join("archive_status"), LogFileKind::ArchiveReady);
+    let count = ready.as_ref().map(|files| files.count);
+    facts.insert(cluster, &postgres::ARCHIVE_READY, count);
+    let wait = ready.and_then_reading(|files, source| match files.oldest_age {
+        Some(seconds) => Reading::known(seconds as f64 * 1e6, source),
+        None => Reading::absent("no WAL file is waiting to be archived"),
+    });
+    facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
 }
 
 // Whether a cluster has data checksums. No configuration file shows this, so it is taken from
@@ -523,7 +489,7 @@ const CHECKSUMS_SETTING: &str = "data_checksums";
 /// `data` is the data directory in the mount namespace of `host`.
 fn data_checksums_reading(
     host: &dyn Host,
-    request: &Request,
+    without_programs: bool,
     answer: Option<&SettingsReply>,
     major: Option<&Version>,
     data: &Path,
@@ -534,7 +500,7 @@ fn data_checksums_reading(
             b"off" => Ok(false),
             other => Err(format!("`{}` is neither on nor off", display_safe(other))),
         }),
-        None => data_checksums_from_control_file(host, request, major, data).with_remedy(
+        None => data_checksums_from_control_file(host, without_programs, major, data).with_remedy(
             Remedy::Do(format!(
                 "run in psql, connected to the server on {}: SHOW data_checksums;",
                 display_path(data)
@@ -545,37 +511,39 @@ fn data_checksums_reading(
 
 fn data_checksums_from_control_file(
     host: &dyn Host,
-    request: &Request,
+    without_programs: bool,
     major: Option<&Version>,
     data: &Path,
 ) -> Reading<bool> {
-    let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
-    let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
-    let Some(number) = number.filter(|number| *number >= 10) else {
-        return unknown("walwise can read the control file only for PostgreSQL 10 and later");
+    let Some(number) = major.and_then(major_with_programs) else {
+        return Reading::uncollected(
+            "walwise can read the control file only for PostgreSQL 10 and later",
+        );
     };
     let Some(directory) = data.to_str() else {
-        return unknown(
+        return Reading::uncollected(
             "the path of the data directory is not valid UTF-8, so walwise does not run pg_controldata",
         );
     };
-    if request.without_programs {
+    if without_programs {
         return programs_disabled_reading();
     }
     let tool = Tool::PgControldata(number);
-    let argv = shell::format_command_line(&tool.name(), &["-D", directory]);
-    match host.run_tool(tool, &["-D", directory]) {
-        Ok(printed) => Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
-            .and_then(|line| {
-                match line
-                    .strip_prefix("Data page checksum version:")
-                    .map(str::trim)
-                {
-                    Some("0") => Ok(false),
-                    Some("1") => Ok(true),
-                    _ => Err("the control file has no checksum version, or is damaged".to_owned()),
-                }
-            }),
-        Err(miss) => error_reading(&miss, &argv),
-    }
+    let arguments = ["-D", directory];
+    let argv = shell::format_command_line(&tool.name(), &arguments);
+    tool_reading(host.run_tool(tool, &arguments), tool, &argv).and_then(|line| {
+        let line = display_safe(line.trim_ascii());
+        let version = line.strip_prefix("Data page checksum version:");
+        match version.map(str::trim) {
+            Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            _ => Err("the control file has no checksum version, or is damaged".to_owned()),
+        }
+    })
+}
+
+/// The major version, if walwise runs the programs of that version: 10 and later.
+fn major_with_programs(version: &Version) -> Option<u32> {
+    let major = u32::try_from(version.number(0)).ok();
+    major.filter(|major| *major >= 10)
 }

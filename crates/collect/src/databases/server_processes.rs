@@ -12,14 +12,14 @@ use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-use crate::facts::{FactSet, Note, Reading, ServerArea, Source, UnknownReason};
+use crate::facts::{FactSet, Note, Reading, ServerArea, Source};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat};
 use crate::host_readings::error_reading;
 use crate::mountinfo;
 use crate::servers::find_server_program;
 use crate::text::{decode_display_safe, display_path, display_safe};
 
-/// A process with the name of a server, from the listing.
+/// A process that has the name of a server.
 #[derive(Debug)]
 struct ListedProcess {
     /// The process id in walwise's PID namespace.
@@ -31,12 +31,8 @@ struct ListedProcess {
     name: String,
 }
 
-#[derive(Debug, Default)]
-struct ServerListing {
-    rows: Vec<ListedProcess>,
-    /// Users whose processes exceed the limit, each with the number of skipped processes.
-    skipped: Vec<(Option<u32>, u64)>,
-}
+/// A user whose processes exceed the limit, with the number of skipped processes.
+type SkippedCount = (Option<u32>, u64);
 
 /// A process with the name of a server. Whether it serves a directory is not yet proven.
 #[derive(Clone, Debug)]
@@ -51,13 +47,23 @@ pub struct ServerProcess {
     pub preloaded_library: Reading<String>,
 }
 
-/// Name and value.
 /// Name and value; a MySQL option without `=` has no value.
 pub type CommandLineOption = (String, Option<Vec<u8>>);
 
 impl ServerProcess {
     pub fn command_line_source(&self) -> Source {
         Source::from_file(format!("/proc/{}/cmdline", self.pid))
+    }
+
+    /// The values of all occurrences of an option.
+    pub fn option_values(&self, name: &str) -> impl DoubleEndedIterator<Item = Option<&[u8]>> {
+        let options = self.options.as_deref().unwrap_or_default().iter();
+        let own = options.filter(move |(found, _)| found == name);
+        own.map(|(_, value)| value.as_deref())
+    }
+
+    pub fn running_reading(&self) -> Reading<bool> {
+        Reading::known(true, Source::from_file(format!("/proc/{}", self.pid)))
     }
 
     /// An empty variable counts as unset.
@@ -83,9 +89,9 @@ pub fn read_server_processes(
     parse_option: fn(&str) -> Option<CommandLineOption>,
     facts: &mut FactSet,
 ) -> Result<(Vec<ServerProcess>, Vec<UnprovenProcess>), HostError> {
-    let listing = list_server_processes(host, request)?;
+    let (rows, skipped) = list_server_processes(host, request)?;
     let (mut found, mut unproven) = (Vec::new(), Vec::new());
-    for (uid, count) in listing.skipped {
+    for (uid, count) in skipped {
         // Both collectors list all processes, and one note is enough.
         if area == ServerArea::Pg {
             let whose = uid.map_or_else(|| "unknown users".to_owned(), |uid| format!("user {uid}"));
@@ -98,11 +104,11 @@ pub fn read_server_processes(
             format!("{count} more processes are named like database servers and were not checked");
         unproven.push(UnprovenProcess { uid, detail });
     }
-    for row in listing.rows {
+    let is_of_area = |row: &ListedProcess| {
         let program = find_server_program(row.name.as_bytes());
-        if program.is_none_or(|(_, of)| of != area) {
-            continue;
-        }
+        program.is_some_and(|(_, of)| of == area)
+    };
+    for row in rows.into_iter().filter(is_of_area) {
         match server_file_reader_uid(&row) {
             Ok(uid) => found.extend(read_process(host, row.pid, uid, parse_option, facts)),
             Err(detail) => {
@@ -154,7 +160,10 @@ pub fn own_effective_uid(host: &dyn Host) -> Option<u32> {
 
 /// The server processes without workers, those of the target's owner first. Fails if processes
 /// cannot be listed.
-fn list_server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
+fn list_server_processes(
+    host: &dyn Host,
+    request: &Request,
+) -> Result<(Vec<ListedProcess>, Vec<SkippedCount>), HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let bound = host.subject_count_limits().servers;
@@ -185,23 +194,17 @@ fn list_server_processes(host: &dyn Host, request: &Request) -> Result<ServerLis
         *crowds.entry(row.uid).or_default() += 1;
     }
     rows.sort_by_key(|row| {
-        let is_target = first.is_some() && row.uid == first;
         (
-            !is_target,
+            first.is_none() || row.uid != first,
             row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER),
             crowds.get(&row.uid).copied(),
         )
     });
-    let mut others: Vec<(Option<u32>, u64)> =
-        text.lines().filter_map(parse_skipped_count).collect();
     rows.split_off(bound.min(rows.len()))
         .into_iter()
         .for_each(leave_out);
-    others.extend(left_out);
-    Ok(ServerListing {
-        rows,
-        skipped: others,
-    })
+    let others = text.lines().filter_map(parse_skipped_count);
+    Ok((rows, others.chain(left_out).collect()))
 }
 
 /// Whether `hidepid` hides other users' processes from walwise (filesystems/proc.rst of the
@@ -235,7 +238,7 @@ fn parse_process(line: &str) -> Option<ListedProcess> {
     })
 }
 
-fn parse_skipped_count(line: &str) -> Option<(Option<u32>, u64)> {
+fn parse_skipped_count(line: &str) -> Option<SkippedCount> {
     let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
     Some((parse_uid(uid).ok()?, count.parse().ok()?))
 }
@@ -251,12 +254,12 @@ fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
 }
 
 pub enum ServingProof {
-    /// There is no process, or the process's user owns the directory. A file in it, which only the server can write or
-    /// open, identifies the process.
+    /// There is no process, or its user owns the directory, and a file there that only the server
+    /// can write or open identifies the process.
     Serves,
     Contradicted(Note),
-    /// The text says what cannot be read.
-    Unreadable(String),
+    /// The text names what cannot be read.
+    Unreadable(&'static str),
 }
 
 /// The uid whose rights are used to read a server's files; an error gives the reason why there is
@@ -365,18 +368,14 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
 
 /// Whether a process serves a directory that could not be read; `None` if the directory belongs
 /// to another user, because any user can name any directory. `host` makes its queries with the
-/// rights of `uid`.
+/// rights of the process's user.
 pub fn running_reading_of_unread_directory(
     host: &dyn Host,
-    pid: u32,
-    uid: u32,
+    server: &ServerProcess,
     directory: &Path,
 ) -> Option<Reading<bool>> {
     match host.stat(directory) {
-        Ok(stat) if stat.uid == u64::from(uid) => Some(Reading::known(
-            true,
-            Source::from_file(format!("/proc/{pid}")),
-        )),
+        Ok(stat) if stat.uid == u64::from(server.uid) => Some(server.running_reading()),
         Err(miss) if miss.kind == HostErrorKind::TimedOut => {
             Some(error_reading(&miss, &display_path(directory)))
         }
@@ -420,11 +419,16 @@ pub fn check_stopped(running: Reading<bool>) -> Result<(), String> {
     }
 }
 
-pub fn preload_reading_without_process(running: Option<&bool>) -> Reading<String> {
-    match running {
-        Some(false) => Reading::absent("no server is running, so there is no LD_PRELOAD to read"),
-        _ => Reading::unknown(
-            UnknownReason::NotCollected,
+pub fn preloaded_library(
+    server: Option<&ServerProcess>,
+    running: Option<&bool>,
+) -> Reading<String> {
+    match (server, running) {
+        (Some(server), _) => server.preloaded_library.clone(),
+        (None, Some(false)) => {
+            Reading::absent("no server is running, so there is no LD_PRELOAD to read")
+        }
+        (None, Some(true) | None) => Reading::uncollected(
             "no process was identified as the server of this directory, so none was checked",
         ),
     }
@@ -442,7 +446,7 @@ mod tests {
         let host = FakeHost::default().with_answer(Question::Servers, lines.join("\n"));
         list_server_processes(&host, &Request::default())
             .unwrap()
-            .rows
+            .0
             .iter()
             .map(|row| row.pid)
             .collect()
@@ -454,14 +458,13 @@ mod tests {
             Question::Servers,
             "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
         );
-        let listing = list_server_processes(&host, &Request::default()).unwrap();
-        let readers: Vec<Option<u32>> = listing
-            .rows
+        let (rows, skipped) = list_server_processes(&host, &Request::default()).unwrap();
+        let readers: Vec<Option<u32>> = rows
             .iter()
             .map(|row| server_file_reader_uid(row).ok())
             .collect();
         assert_eq!(readers, [Some(26), None, None]);
-        assert_eq!(listing.skipped, [(Some(4242), 9936), (None, 3)]);
+        assert_eq!(skipped, [(Some(4242), 9936), (None, 3)]);
     }
 
     #[test]
@@ -487,17 +490,14 @@ mod tests {
                 HostErrorKind::Denied,
                 "{option}"
             );
-            assert!(machine(0, option, "").unwrap().rows.is_empty(), "{option}");
+            assert!(machine(0, option, "").unwrap().0.is_empty(), "{option}");
             assert_eq!(
-                machine(26, option, "10 1 26 postgres\n")
-                    .unwrap()
-                    .rows
-                    .len(),
+                machine(26, option, "10 1 26 postgres\n").unwrap().0.len(),
                 1,
                 "{option}"
             );
         }
-        assert!(machine(26, "hidepid=1", "").unwrap().rows.is_empty());
+        assert!(machine(26, "hidepid=1", "").unwrap().0.is_empty());
     }
 
     #[test]
@@ -525,7 +525,7 @@ mod tests {
         };
         let pids: Vec<u32> = list_server_processes(&host, &request)
             .unwrap()
-            .rows
+            .0
             .iter()
             .map(|row| row.pid)
             .take(4)

@@ -36,8 +36,8 @@ impl<'a> UserHost<'a> {
     }
 }
 
-/// Whether the question goes to a database, or is about a file, but not one of the kernel nor a
-/// block device.
+/// Whether a question is asked with the user's rights: a question to a database, or about a file
+/// that is neither a block device nor a file of the kernel.
 fn is_asked_as_user(question: &Question) -> bool {
     let of_database = matches!(
         question,

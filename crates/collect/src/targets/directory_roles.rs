@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::PathBuf;
+use std::slice;
 
 use super::{ProspectiveTarget, file_system_identity, mount_of_real_path};
 use crate::facts::catalog::target::{self, DirectoryRole};
-use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
+use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, Value};
 use crate::host::path_from_bytes;
 use crate::text::{decode_display_safe, display_path};
 
@@ -30,27 +31,6 @@ pub struct ServerDirectory {
 }
 
 impl ServerDirectory {
-    fn from_path(facts: &FactSet, role: DirectoryRole, path: &str) -> Self {
-        let path = path_from_bytes(decode_display_safe(path));
-        let mount = mount_of_real_path(facts, &path);
-        Self {
-            role,
-            file_system: mount
-                .as_ref()
-                .map(|mount| file_system_identity(facts, mount)),
-            mount,
-            path,
-        }
-    }
-
-    fn is_on_file_system(&self, file_system: Option<&Subject>) -> bool {
-        self.file_system.is_some() && self.file_system.as_ref() == file_system
-    }
-
-    fn overlaps(&self, place: &ProspectiveTarget) -> bool {
-        self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
-    }
-
     fn holds_wal_or_redo(&self) -> bool {
         self.role.is_wal() || self.role.is_redo()
     }
@@ -65,32 +45,34 @@ impl ServerDirectories {
             optional,
         } in facts.database_profile_or_postgres(&cluster).directories
         {
-            match facts.reading(&cluster, key.id) {
+            let paths = match facts.reading(&cluster, key.id) {
                 Reading::Known {
                     value: Value::Text(path),
                     ..
-                } => {
-                    spots.push(ServerDirectory::from_path(facts, *role, path));
-                }
+                } => slice::from_ref(path),
                 Reading::Known {
                     value: Value::List(paths),
                     ..
-                } => {
-                    spots.extend(
-                        paths
-                            .iter()
-                            .map(|path| ServerDirectory::from_path(facts, *role, path)),
-                    );
-                }
-                Reading::Known { .. } => {}
-                Reading::Unknown {
-                    why: UnknownReason::Absent,
-                    ..
-                } if *optional => {}
+                } => paths,
+                Reading::Known { .. } => &[],
                 unknown @ Reading::Unknown { .. } => {
-                    hidden.get_or_insert_with(|| unknown.clone().into_unknown_reading());
+                    if !(*optional && unknown.is_absent()) {
+                        hidden.get_or_insert_with(|| unknown.clone().into_unknown_reading());
+                    }
+                    &[]
                 }
-            }
+            };
+            spots.extend(paths.iter().map(|path| {
+                let path = path_from_bytes(decode_display_safe(path));
+                let mount = mount_of_real_path(facts, &path);
+                let file_system = mount.as_ref();
+                ServerDirectory {
+                    role: *role,
+                    file_system: file_system.map(|mount| file_system_identity(facts, mount)),
+                    mount,
+                    path,
+                }
+            }));
         }
         Self {
             cluster,
@@ -155,17 +137,16 @@ fn server_directories_on_target<'h>(
         .base
         .as_ref()
         .map(|base| file_system_identity(facts, base));
-    let on_it = |home: &'h ServerDirectories| {
-        home.directories
-            .iter()
-            .filter(|spot| spot.is_on_file_system(here.as_ref()))
-            .collect()
+    let users = homes.iter().map(|home| {
+        let spots = home.directories.iter();
+        let spots = spots.filter(|spot| here.is_some() && spot.file_system == here);
+        (home, spots.collect())
+    });
+    let overlaps = |spot: &&ServerDirectory| {
+        spot.path.starts_with(&place.path) || place.path.starts_with(&spot.path)
     };
-    let spots = homes.iter().map(|home| (home, on_it(home)));
-    spots
-        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| {
-            spots.iter().any(|spot| spot.overlaps(place))
-        })
+    users
+        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| spots.iter().any(overlaps))
         .collect()
 }
 
@@ -179,25 +160,18 @@ pub fn directories_on_other_file_systems(
 ) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for (home, here) in server_directories_on_target(place, homes, facts) {
-        let holds = |test: &dyn Fn(&ServerDirectory) -> bool| here.iter().any(|spot| test(spot));
-        let (data, log) = (
-            holds(&|spot| spot.role.is_data()),
-            holds(&ServerDirectory::holds_wal_or_redo),
-        );
-        let away = |spot: &&ServerDirectory| !holds(&|near| near.file_system == spot.file_system);
-        let beside_log = |spot: &ServerDirectory| {
-            home.directories
+        let data = here.iter().any(|spot| spot.role.is_data());
+        let log = here.iter().any(|spot| spot.holds_wal_or_redo());
+        let is_wanted = |spot: &&ServerDirectory| {
+            let on_same = |other: &ServerDirectory| other.file_system == spot.file_system;
+            let mut logs = home
+                .directories
                 .iter()
-                .any(|log| log.holds_wal_or_redo() && log.file_system == spot.file_system)
+                .filter(|spot| spot.holds_wal_or_redo());
+            !here.iter().any(|near| on_same(near)) && (data || !log && logs.any(on_same))
         };
-        let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
-        paths.extend(
-            home.first_directory_per_file_system()
-                .into_iter()
-                .filter(away)
-                .filter(wanted)
-                .map(|spot| spot.path.clone()),
-        );
+        let first = home.first_directory_per_file_system().into_iter();
+        paths.extend(first.filter(is_wanted).map(|spot| spot.path.clone()));
     }
     paths
 }
@@ -223,7 +197,6 @@ pub fn record_roles_and_list_log_directories(
             .directories
     });
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
-    let source = || Source::derived_from(names.iter().copied());
 
     let mut seen = BTreeSet::new();
     let roles: Vec<DirectoryRole> = spots
@@ -231,30 +204,28 @@ pub fn record_roles_and_list_log_directories(
         .map(|spot| spot.role)
         .filter(|role| seen.insert(*role))
         .collect();
-    let mut directories: Vec<String> = Vec::new();
-    for spot in &spots {
-        let directory = format!("{} {}", spot.role, display_path(&spot.path));
-        if !directories.contains(&directory) {
-            directories.push(directory);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let directories = spots
+        .iter()
+        .map(|spot| format!("{} {}", spot.role, display_path(&spot.path)))
+        .filter(|directory| seen.insert(directory.clone()))
+        .collect();
     let clusters = users
         .iter()
         .map(|(home, _)| home.cluster.name().to_owned())
         .collect();
     let hidden = homes.iter().find_map(|home| home.unknown_reason.clone());
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
-    if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
-        let roles = hidden.clone().into_unknown_reading();
-        facts.insert(&subject, &target::ROLES, roles);
-        for list in [&target::DIRECTORIES, &target::CLUSTERS] {
-            facts.insert(&subject, list, hidden.clone().into_unknown_reading());
-        }
-    } else {
-        facts.insert_known(&subject, &target::ROLES, roles, source());
-        facts.insert_known(&subject, &target::DIRECTORIES, directories, source());
-        facts.insert_known(&subject, &target::CLUSTERS, clusters, source());
-    }
+    let known: Reading<()> = hidden
+        .filter(|_| roles.is_empty() && !is_device)
+        .map_or_else(
+            || Reading::known((), Source::derived_from(names)),
+            Reading::into_unknown_reading,
+        );
+    facts.insert(&subject, &target::ROLES, known.clone().map(|()| roles));
+    let directories = known.clone().map(|()| directories);
+    facts.insert(&subject, &target::DIRECTORIES, directories);
+    facts.insert(&subject, &target::CLUSTERS, known.map(|()| clusters));
 
     for (home, here) in &users {
         if home

@@ -123,26 +123,20 @@ fn data_mount_targets_without_server(
     let best = best
         .into_values()
         .filter(|one| !system.contains(&one.file_system));
-    best.filter_map(
-        |MountCandidate {
-             mount,
-             point: path,
-             stat: seen,
-             ..
-         }| Some((mount, path, seen?)),
-    )
-    .map(|(mount, path, seen)| match seen {
-        Err(miss) => request::unreadable_target(facts, path, &miss),
-        Ok(_) => ProspectiveTarget {
-            kind: Reading::known(
-                TargetKind::Directory,
-                Source::from_system_call(format!("stat {}", display_path(&path))),
-            ),
-            existing: Some(path.clone()),
-            base: Some(mount.clone()),
-            io_error: false,
-            path,
-        },
+    best.filter_map(|one| {
+        Some(match one.stat? {
+            Err(miss) => request::unreadable_target(facts, one.point, &miss),
+            Ok(_) => ProspectiveTarget {
+                kind: Reading::known(
+                    TargetKind::Directory,
+                    Source::from_system_call(format!("stat {}", display_path(&one.point))),
+                ),
+                existing: Some(one.point.clone()),
+                base: Some(one.mount.clone()),
+                io_error: false,
+                path: one.point,
+            },
+        })
     })
     .collect()
 }

@@ -105,11 +105,11 @@ fn target_from_stat(
                 Source::from_system_call(format!("stat {shown}")),
             );
             let real = if same { real } else { path.to_owned() };
-            let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
-            let detail = format!("{shown} resolves to another directory");
+            let place = directory_target(facts, real, kind);
             Some(if same {
-                place
+                with_verified_mount(facts, place, stat)
             } else {
+                let detail = format!("{shown} resolves to another directory");
                 into_malformed_target(place, detail)
             })
         }
@@ -128,10 +128,7 @@ fn target_from_stat(
             facts.add_note_once(format!("{shown}: unknown device: {reason}"));
             None
         }
-        Err(miss) => {
-            facts.add_note_once(assumed_directory_note(&shown, &miss));
-            Some(unreadable_target(facts, normalise_path(path), &miss))
-        }
+        Err(miss) => Some(assumed_directory_target(path, &miss, facts)),
     }
 }
 
@@ -146,11 +143,18 @@ fn unsuitable_file_type_note(stat: Stat, shown: &str) -> Option<Note> {
     Some(format!("{shown} {flaw}").into())
 }
 
-fn assumed_directory_note(shown: &str, miss: &HostError) -> String {
-    format!(
-        "{shown}: {}; assumed to be a directory",
+/// The target for a path that may be a directory, although it cannot be read.
+fn assumed_directory_target(
+    path: &Path,
+    miss: &HostError,
+    facts: &mut FactSet,
+) -> ProspectiveTarget {
+    facts.add_note_once(format!(
+        "{}: {}; assumed to be a directory",
+        display_path(path),
         host_error_detail(miss)
-    )
+    ));
+    unreadable_target(facts, normalise_path(path), miss)
 }
 
 fn host_error_detail(miss: &HostError) -> String {
@@ -261,13 +265,9 @@ fn planned_directory_target(
                     TargetKind::Created,
                     Source::from_system_call(format!("stat {shown}")),
                 );
-                let base = mount_of_real_path(facts, &real);
                 let place = ProspectiveTarget {
                     path: place,
-                    kind,
-                    existing: Some(real),
-                    base,
-                    io_error: false,
+                    ..directory_target(facts, real, kind)
                 };
                 return Some(with_verified_mount(facts, place, stat));
             }
@@ -279,10 +279,7 @@ fn planned_directory_target(
                 return None;
             }
             Err(miss) if miss.is_absent() => {}
-            Err(miss) => {
-                facts.add_note_once(assumed_directory_note(&shown, &miss));
-                return Some(unreadable_target(facts, normalise_path(path), &miss));
-            }
+            Err(miss) => return Some(assumed_directory_target(path, &miss, facts)),
         }
     }
     facts.add_note_once(format!(
@@ -299,7 +296,10 @@ fn device_target(
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-    let Some(subject) = device_of_node_or_path(host, path, &real, stat, facts) else {
+    let subject = device_of_node(host, stat, facts)
+        .or_else(|| device_by_node_path(facts, &display_path(&real)))
+        .or_else(|| device_by_node_path(facts, &shown));
+    let Some(subject) = subject else {
         facts.add_note_once(format!(
             "{shown} is a block device that /sys/dev/block does not list"
         ));
@@ -309,7 +309,7 @@ fn device_target(
         facts,
         real,
         subject,
-        &Source::from_system_call(format!("stat {shown}")),
+        Source::from_system_call(format!("stat {shown}")),
     )
 }
 
@@ -317,17 +317,17 @@ fn device_target(
 fn device_target_from_facts(facts: &mut FactSet, path: &Path) -> Option<ProspectiveTarget> {
     let subject = device_by_node_path(facts, &display_path(path))?;
     let source = facts.get(&subject, &device::PATH).source()?.clone();
-    device_or_mount_target(facts, path.to_owned(), subject, &source)
+    device_or_mount_target(facts, path.to_owned(), subject, source)
 }
 
 fn device_or_mount_target(
     facts: &mut FactSet,
     path: PathBuf,
     subject: Subject,
-    source: &Source,
+    source: Source,
 ) -> Option<ProspectiveTarget> {
     let Some(mount) = mount_of_device(facts, &subject) else {
-        let kind = Reading::known(TargetKind::Device, source.clone());
+        let kind = Reading::known(TargetKind::Device, source);
         return Some(ProspectiveTarget {
             path,
             kind,
@@ -341,22 +341,10 @@ fn device_or_mount_target(
         "{} is mounted on {point}; the target is this directory",
         display_path(&path)
     ));
-    let kind = Reading::known(TargetKind::Directory, source.clone());
+    let kind = Reading::known(TargetKind::Directory, source);
     let mut place = directory_target(facts, path_from_bytes(decode_display_safe(&point)), kind);
     place.base = Some(mount);
     Some(place)
-}
-
-fn device_of_node_or_path(
-    host: &dyn Host,
-    path: &Path,
-    real: &Path,
-    stat: Stat,
-    facts: &FactSet,
-) -> Option<Subject> {
-    device_of_node(host, stat, facts)
-        .or_else(|| device_by_node_path(facts, &display_path(real)))
-        .or_else(|| device_by_node_path(facts, &display_path(path)))
 }
 
 fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {
@@ -365,18 +353,15 @@ fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {
             || facts.layers_directly_below(mount).contains(device)
     };
     let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
-    let mut mounts: Vec<&Subject> = facts
-        .subjects_of_scope(Scope::Mount)
-        .filter(of_device)
-        .filter(in_sight)
-        .collect();
-    mounts.sort_by_key(|mount| {
+    let mounts = facts.subjects_of_scope(Scope::Mount);
+    let mounts = mounts.filter(of_device).filter(in_sight);
+    let best = mounts.min_by_key(|mount| {
         let whole = facts
             .value(mount, &mount::ROOT)
             .is_some_and(|root| root == "/");
         (!whole, mount.name().len())
     });
-    mounts.first().copied().cloned()
+    best.cloned()
 }
 
 /// Removes `.` and `..` without resolving links, for paths that do not exist.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use super::{ProspectiveTarget, unknown_disks_reading};
 use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
-use crate::host_readings::{error_reading, file_reading};
+use crate::host_readings::{file_reading, syscall_reading};
 use crate::text::display_path;
 
 const INODE_FLAGS: [(u32, InodeFlag); 3] = [
@@ -32,21 +32,18 @@ pub fn read_directory_properties(
         .value()
         .is_some_and(|kind| kind.is_to_be_created());
     let empty = if created {
-        Reading::known(
-            true,
-            Source::from_system_call(format!("stat {}", place.subject().name())),
-        )
+        let call = format!("stat {}", place.subject().name());
+        Reading::known(true, Source::from_system_call(call))
     } else {
-        is_directory_empty(host, existing)
+        // An empty `lost+found` does not count.
+        file_reading(host.is_directory_empty(existing), &display_path(existing))
     };
-    Some(DirectoryProperties {
-        empty,
-        flags: inode_flags(host, existing),
-    })
+    let flags = inode_flags(host, existing);
+    Some(DirectoryProperties { empty, flags })
 }
 
-/// Also links the target to its mount or device. `wal` holds the WAL and redo directories on the
-/// target's file system.
+/// Records the facts of the target, and links the target to its mount or device. `wal` holds the
+/// WAL and redo directories on the target's file system.
 pub fn record_target_facts(
     host: &dyn Host,
     place: &ProspectiveTarget,
@@ -64,7 +61,10 @@ pub fn record_target_facts(
         facts.set_fact_link(&subject, base);
         if base.scope() == Scope::Device {
             facts.mark_scope_inapplicable(&subject, Scope::Mount);
-        } else if is_diskless(facts, base) {
+        } else if facts
+            .value(base, &mount::CLASS)
+            .is_some_and(mount::MountClass::is_diskless)
+        {
             facts.mark_scope_inapplicable(&subject, Scope::Device);
         }
         if let Some(device) = facts.applicable_subject(base, Scope::Device) {
@@ -85,9 +85,10 @@ pub fn record_target_facts(
     };
     facts.insert(&subject, &target::IO_ERROR, io_error);
     if !place.kind.is_known() {
-        let unknown = || place.kind.clone();
-        facts.insert(&subject, &target::EMPTY, unknown().into_unknown_reading());
-        facts.insert(&subject, &target::FLAGS, unknown().into_unknown_reading());
+        let empty = place.kind.clone().into_unknown_reading();
+        facts.insert(&subject, &target::EMPTY, empty);
+        let flags = place.kind.clone().into_unknown_reading();
+        facts.insert(&subject, &target::FLAGS, flags);
     }
     if let Some(DirectoryProperties { empty, flags }) = look {
         facts.insert(&subject, &target::EMPTY, empty);
@@ -99,31 +100,13 @@ pub fn record_target_facts(
     }
 }
 
-fn is_diskless(facts: &FactSet, base: &Subject) -> bool {
-    facts
-        .value(base, &mount::CLASS)
-        .is_some_and(mount::MountClass::is_diskless)
-}
-
-/// An empty `lost+found` does not count.
-fn is_directory_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
-    let shown = display_path(directory);
-    file_reading(host.is_directory_empty(directory), &shown)
-}
-
 /// The directory's inode flags, which new directories in it inherit.
 fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
     let call = format!("FS_IOC_GETFLAGS {}", display_path(directory));
-    match host.inode_flags(directory) {
-        Ok(bits) => {
-            let set = INODE_FLAGS
-                .iter()
-                .filter(|(bit, _)| bits & bit != 0)
-                .map(|(_, flag)| *flag);
-            Reading::known(set.collect(), Source::from_system_call(call))
-        }
-        Err(miss) => error_reading(&miss, &call),
-    }
+    syscall_reading(host.inode_flags(directory), &call).map(|bits| {
+        let set = INODE_FLAGS.iter().filter(|(bit, _)| bits & bit != 0);
+        set.map(|(_, flag)| *flag).collect()
+    })
 }
 
 /// Whether btrfs overwrites new files in place. `None` on other file systems; unknown if this
@@ -187,7 +170,7 @@ fn target_disks_with_swap(
         return unknown_disks_reading(target);
     }
     let Some(swapping) = swapping else {
-        return Reading::unknown(UnknownReason::NotCollected, "the swap devices are unknown");
+        return Reading::uncollected("the swap devices are unknown");
     };
     let both = disks
         .iter()

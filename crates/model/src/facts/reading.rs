@@ -78,7 +78,11 @@ impl<T> Reading<T> {
     }
 
     pub fn not_collected() -> Self {
-        Self::unknown(UnknownReason::NotCollected, "not read in this run")
+        Self::uncollected("not read in this run")
+    }
+
+    pub fn uncollected(detail: impl Into<String>) -> Self {
+        Self::unknown(UnknownReason::NotCollected, detail)
     }
 
     #[must_use]

@@ -8,13 +8,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::instance::MysqlInstance;
 use super::options::join_base_and_path_value;
-use super::product_version::ProductVersion;
 use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::ServerHost;
-use crate::databases::{ServerConfig, server_processes};
+use crate::databases::{ServerConfig, SettingReading};
 use crate::facts::catalog::mysql;
-use crate::facts::{FactSet, Reading, ServerKind, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, ServerKind, Source, Subject};
 use crate::host::{Host, LogFileKind};
 use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
@@ -30,58 +30,59 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
 
 pub struct ServerDirectoryResolver<'a> {
     pub host: &'a ServerHost<'a>,
-    pub edition: &'a ProductVersion,
-    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
-    pub path: &'a Path,
-    /// The data directory's path in the server's mount namespace.
-    pub server_path: &'a Path,
-    pub data_source: &'a Source,
+    pub instance: &'a MysqlInstance,
     /// The configuration that is certainly in force.
     pub conf: &'a ServerConfig,
     pub answer: Option<&'a VariablesReply>,
-    pub name: &'a str,
 }
 
 impl ServerDirectoryResolver<'_> {
     pub fn insert_directory_facts(&self, cluster: &Subject, facts: &mut FactSet) {
-        DIRECTORY_SETTINGS
-            .iter()
-            .filter_map(|name| self.directory_mismatch_note(name))
-            .for_each(|note| facts.add_note_once(note));
+        for name in DIRECTORY_SETTINGS {
+            if let Some(Reading::Known {
+                value: written,
+                source,
+            }) = self.conf.setting_reading(name)
+                && let Some(Reading::Known { value: told, .. }) = self.reported_setting(name)
+                && self.setting_path(&written) != self.setting_path(&told)
+            {
+                facts.add_note_once(format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.instance.display_name(), written = display_safe(&written), told = display_safe(&told)));
+            }
+        }
         let tablespace = self.directory(self.setting_in_force("innodb_data_home_dir"));
-        facts.insert(
-            cluster,
-            &mysql::REDO,
-            self.directory(self.setting_in_force("innodb_log_group_home_dir")),
-        );
-        facts.insert(cluster, &mysql::UNDO, self.undo_directory());
+        let redo = self.directory(self.setting_in_force("innodb_log_group_home_dir"));
         let binlog = self.binlog_directory();
         facts.insert(cluster, &mysql::BINLOG_FILES, self.binlog_size(&binlog));
-        facts.insert(cluster, &mysql::BINLOG, binlog);
-        facts.insert(
-            cluster,
-            &mysql::DOUBLEWRITE_DIR,
-            self.doublewrite_directory(&tablespace),
-        );
-        facts.insert(cluster, &mysql::INNODB_DATA, tablespace);
-        facts.insert(cluster, &mysql::DATA, self.data_directory());
+        for (key, directory) in [
+            (&mysql::REDO, redo),
+            (&mysql::UNDO, self.undo_directory()),
+            (&mysql::BINLOG, binlog),
+            (
+                &mysql::DOUBLEWRITE_DIR,
+                self.doublewrite_directory(&tablespace),
+            ),
+            (&mysql::INNODB_DATA, tablespace),
+            (&mysql::DATA, self.data_directory()),
+        ] {
+            facts.insert(cluster, key, directory);
+        }
     }
 
     fn data_directory(&self) -> Reading<String> {
-        let source = self.data_source.clone();
-        Reading::known(display_path(self.path), source)
+        let source = self.instance.data_source.clone();
+        Reading::known(display_path(&self.instance.path), source)
     }
 
     fn setting_path(&self, value: &[u8]) -> PathBuf {
-        join_base_and_path_value(self.server_path, value)
+        join_base_and_path_value(&self.instance.server_path, value)
     }
 
-    fn reported_setting(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    fn reported_setting(&self, name: &str) -> Option<SettingReading> {
         self.answer?.variable_reading(name)
     }
 
     /// The directory that the setting names; the data directory if it is unset.
-    fn directory(&self, setting: Option<Reading<Vec<u8>>>) -> Reading<String> {
+    fn directory(&self, setting: Option<SettingReading>) -> Reading<String> {
         setting.map_or_else(
             || self.data_directory(),
             |setting| {
@@ -92,23 +93,9 @@ impl ServerDirectoryResolver<'_> {
         )
     }
 
-    fn directory_mismatch_note(&self, name: &'static str) -> Option<String> {
-        let Some(Reading::Known {
-            value: written,
-            source,
-        }) = self.conf.setting_reading(name)
-        else {
-            return None;
-        };
-        let told = self.reported_setting(name)?.value()?.clone();
-        (self.setting_path(&written) != self.setting_path(&told)).then(|| {
-            format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.name, written = display_safe(&written), told = display_safe(&told))
-        })
-    }
-
     /// The value that the running server reports, or else that of the files; `None` if the setting
     /// is unset. If the two values agree, the source is the line in the file.
-    fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    fn setting_in_force(&self, name: &str) -> Option<SettingReading> {
         let written = self.conf.setting_reading(name);
         self.reported_or_written(self.reported_setting(name), written, |value| {
             self.setting_path(value)
@@ -119,39 +106,34 @@ impl ServerDirectoryResolver<'_> {
     /// report `.` or the data directory, which then is not a setting.
     fn reported_or_written(
         &self,
-        told: Option<Reading<Vec<u8>>>,
-        written: Option<Reading<Vec<u8>>>,
+        told: Option<SettingReading>,
+        written: Option<SettingReading>,
         directory: impl Fn(&[u8]) -> PathBuf,
-    ) -> Option<Reading<Vec<u8>>> {
+    ) -> Option<SettingReading> {
         let Some(told) = told else {
             return written;
         };
-        let place = |reading: &Reading<Vec<u8>>| reading.value().map(|value| directory(value));
+        let place = |reading: &SettingReading| reading.value().map(|value| directory(value));
         match written {
-            None if place(&told).as_deref() == Some(self.server_path) => None,
+            None if place(&told).as_deref() == Some(self.instance.server_path.as_path()) => None,
             Some(written) if place(&written) == place(&told) => Some(written),
             _ => Some(told),
         }
     }
 
     fn resolve_host_directory(&self, path: &Path, source: Source) -> Reading<String> {
-        match server_processes::verified_real_path(self.host, path) {
-            Ok(real) => self
-                .host
-                .host_path(&real, source.clone())
-                .and_then_reading(|here, _| Reading::known(display_path(&here), source)),
-            Err(miss) => error_reading(&miss, &format!("realpath {}", display_path(path))),
-        }
+        let real = self.host.real_host_directory(path);
+        real.and_then_reading(|real, _| Reading::known(real, source))
     }
 
     fn undo_directory(&self) -> Reading<String> {
         let count = match (
             self.setting_in_force("innodb_undo_tablespaces"),
-            self.edition.product_and_version(),
+            self.instance.edition.product_and_version(),
         ) {
-            (Some(reading), _) => reading.and_then(|value| {
-                settings::parse_suffixed_number(&display_safe(value.trim_ascii()))
-            }),
+            (Some(reading), _) => {
+                reading.and_then(|value| settings::parse_size(&display_safe(value.trim_ascii())))
+            }
             (None, Some((line, version))) => {
                 let count = match line {
                     ServerKind::Mysql if version.first_numbers() >= [8, 0] => 2,
@@ -165,8 +147,7 @@ impl ServerDirectoryResolver<'_> {
                     },
                 )
             }
-            (None, None) => Reading::unknown(
-                UnknownReason::NotCollected,
+            (None, None) => Reading::uncollected(
                 "the location of undo logs depends on the server's version, which is unknown",
             ),
         };
@@ -179,7 +160,7 @@ impl ServerDirectoryResolver<'_> {
     fn binlog_directory(&self) -> Reading<String> {
         let written = self.conf.setting_reading("log_bin");
         let set = self.reported_setting("log_bin").or_else(|| written.clone());
-        let on = settings::value_in_force("log_bin", set, self.edition)
+        let on = settings::value_in_force("log_bin", set, &self.instance.edition)
             .and_then(|text| settings::parse_flag("log_bin", &text));
         on.and_then_reading(|on, _| {
             if on {
@@ -190,7 +171,7 @@ impl ServerDirectoryResolver<'_> {
         })
     }
 
-    fn directory_of_binlog_files(&self, written: Option<Reading<Vec<u8>>>) -> Reading<String> {
+    fn directory_of_binlog_files(&self, written: Option<SettingReading>) -> Reading<String> {
         match self.mariadb_binlog_directory_setting() {
             None => {
                 let parent = |value: &[u8]| {
@@ -222,61 +203,57 @@ impl ServerDirectoryResolver<'_> {
     /// The size of the binary logs. Without a running server it is unknown if no setting names the
     /// files, because their default name has changed between releases.
     fn binlog_size(&self, directory: &Reading<String>) -> Reading<u64> {
-        if let Reading::Unknown { .. } = directory {
-            return directory.clone().into_unknown_reading();
-        }
         let reported = self.reported_setting("log_bin_basename");
-        let (base, source) = match reported
+        let named = reported
             .clone()
-            .or_else(|| self.conf.setting_reading("log_bin"))
-        {
-            // A bare `log_bin` has the value 1.
-            Some(Reading::Known { value, source }) if value.len() > 1 => {
-                (self.setting_path(&value), source)
-            }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
-            Some(Reading::Known { .. }) | None => {
-                return Reading::unknown(
-                    UnknownReason::NotCollected,
+            .or_else(|| self.conf.setting_reading("log_bin"));
+        // A bare `log_bin` has the value 1.
+        let named = named
+            .filter(|base| base.value().is_none_or(|base| base.len() > 1))
+            .unwrap_or_else(|| {
+                Reading::uncollected(
                     "no setting names the binary log files, and the server did not answer",
-                );
+                )
+            });
+        let named = directory.as_ref().and_then_reading(|_, _| named);
+        named.and_then_reading(|base, source| {
+            let base = self.setting_path(&base);
+            let own = self.mariadb_binlog_directory_setting();
+            let base = match own.as_ref().and_then(Reading::value) {
+                Some(own) => self
+                    .setting_path(own)
+                    .join(base.file_name().unwrap_or_default()),
+                None => base,
+            };
+            // The server removes an extension from the name.
+            let base = if reported.is_some() {
+                base
+            } else {
+                base.with_extension("")
+            };
+            let shown = display_path(&base);
+            match self.host.log_file_stats(&base, LogFileKind::BinaryLog) {
+                Ok(files) if files.count == 0 && reported.is_none() => {
+                    Reading::uncollected(format!(
+                        "no binary log has the base name {shown}, and the server did not answer"
+                    ))
+                }
+                Ok(files) => Reading::known(files.bytes, source),
+                Err(miss) => error_reading(&miss, &shown),
             }
-        };
-        let own = self.mariadb_binlog_directory_setting();
-        let base = match own.as_ref().and_then(Reading::value) {
-            Some(own) => self
-                .setting_path(own)
-                .join(base.file_name().unwrap_or_default()),
-            None => base,
-        };
-        // The server removes an extension from the name.
-        let base = if reported.is_some() {
-            base
-        } else {
-            base.with_extension("")
-        };
-        let shown = display_path(&base);
-        match self.host.log_file_stats(&base, LogFileKind::BinaryLog) {
-            Ok(files) if files.count == 0 && reported.is_none() => Reading::unknown(
-                UnknownReason::NotCollected,
-                format!("no binary log has the base name {shown}, and the server did not answer"),
-            ),
-            Ok(files) => Reading::known(files.bytes, source),
-            Err(miss) => error_reading(&miss, &shown),
-        }
+        })
     }
 
     /// MariaDB has this setting from 12.3.1 on (MariaDB documentation).
-    fn mariadb_binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
+    fn mariadb_binlog_directory_setting(&self) -> Option<SettingReading> {
         let set = self.setting_in_force("binlog_directory")?;
-        match self.edition.product_and_version() {
+        match self.instance.edition.product_and_version() {
             Some((ServerKind::Mariadb, version)) if version.first_numbers() >= [12, 3, 1] => {
                 Some(set)
             }
             Some(_) => None,
-            None if self.edition.line.value() == Some(&ServerKind::Mysql) => None,
-            None => Some(Reading::unknown(
-                UnknownReason::NotCollected,
+            None if self.instance.edition.line.value() == Some(&ServerKind::Mysql) => None,
+            None => Some(Reading::uncollected(
                 "binlog_directory depends on the server's version, which is unknown",
             )),
         }
@@ -288,7 +265,7 @@ impl ServerDirectoryResolver<'_> {
         let mode = settings::value_in_force(
             "innodb_doublewrite",
             self.setting_in_force("innodb_doublewrite"),
-            self.edition,
+            &self.instance.edition,
         );
         if mode
             .value()
@@ -296,9 +273,8 @@ impl ServerDirectoryResolver<'_> {
         {
             return Reading::absent("the doublewrite buffer is off");
         }
-        let Some((line, version)) = self.edition.product_and_version() else {
-            return Reading::unknown(
-                UnknownReason::NotCollected,
+        let Some((line, version)) = self.instance.edition.product_and_version() else {
+            return Reading::uncollected(
                 "the location of doublewrite pages depends on the server's version, which is unknown",
             );
         };
@@ -317,6 +293,6 @@ impl ServerDirectoryResolver<'_> {
     }
 }
 
-fn prefix_has_directory(base: &Reading<Vec<u8>>) -> bool {
+fn prefix_has_directory(base: &SettingReading) -> bool {
     base.value().is_some_and(|base| base.contains(&b'/'))
 }

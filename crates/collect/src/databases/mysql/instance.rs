@@ -7,23 +7,20 @@
 use std::path::{Path, PathBuf};
 
 use super::directories::ServerDirectoryResolver;
-use super::process;
 use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
 use super::{
-    DEFAULT_DATA_DIRECTORY, VariablesReply, ignored_redo_settings, insert_mysql_counter_facts,
-    may_be_data_directory, options, query_variables,
+    DEFAULT_DATA_DIRECTORY, VariablesReply, configured_names, ignored_redo_settings,
+    insert_mysql_counter_facts, may_be_data_directory, options, query_variables,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::ServerHost;
 use crate::databases::server_processes::{self, ServerProcess, ServingProof, UnprovenProcess};
-use crate::databases::{ConfigArgument, ServerConfig, start_time};
+use crate::databases::{ConfigArgument, ServerConfig, SettingReading, start_time};
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
-use crate::facts::{
-    FactSet, Key, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
-};
-use crate::host::{Host, HostErrorKind};
+use crate::facts::{FactSet, Key, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject};
+use crate::host::{Host, HostErrorKind, Question};
 use crate::text::display_path;
 
 #[derive(Debug, Default)]
@@ -37,10 +34,11 @@ pub struct InstanceCandidate<'a> {
 pub struct MysqlInstance {
     /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub path: PathBuf,
-    server_path: PathBuf,
-    data_source: Source,
+    /// The data directory's path in the server's mount namespace.
+    pub server_path: PathBuf,
+    pub data_source: Source,
+    pub edition: ProductVersion,
     server: Option<ServerProcess>,
-    edition: ProductVersion,
     conf: ServerConfig,
 }
 
@@ -54,18 +52,14 @@ impl InstanceCandidate<'_> {
         facts: &mut FactSet,
     ) -> Result<Option<MysqlInstance>, Note> {
         let edition = match &self.server {
-            Some(server) => Some(ProductVersion::from_server_process(
-                view.invoker,
-                request,
-                server.pid,
-            )),
-            None => ProductVersion::query_installed_program(view.invoker, request),
-        };
-        let Some(edition) = edition.or_else(|| {
-            self.has_directory_or_config()
-                .then(ProductVersion::unknown_without_program)
-        }) else {
-            return Ok(None);
+            Some(server) => ProductVersion::from_server_process(view.invoker, request, server.pid),
+            None => match ProductVersion::query_installed_program(view.invoker, request) {
+                Some(edition) => edition,
+                None if self.directory.is_none() && self.config_argument.is_none() => {
+                    return Ok(None);
+                }
+                None => ProductVersion::unknown_without_program(),
+            },
         };
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
@@ -92,9 +86,7 @@ impl InstanceCandidate<'_> {
         }
         options::read_persisted_options(&mut conf, view, &edition, &seen, file, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
-            let configured = conf
-                .last_value_ignoring_gaps("datadir")
-                .map(|value| options::join_base_and_path_value(directory, value));
+            let configured = conf.last_path_ignoring_gaps("datadir", directory);
             let configured = configured.unwrap_or_else(|| match self.config_argument {
                 Some(_) => directory.clone(),
                 None => PathBuf::from(DEFAULT_DATA_DIRECTORY),
@@ -110,7 +102,7 @@ impl InstanceCandidate<'_> {
                         format!("this host's option files set a data directory other than {shown}")
                     }
                 };
-                let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+                let unknown = Reading::uncollected(detail);
                 conf.add_gap(unknown.with_remedy(Remedy::Do(format!(
                     "start the server on {shown}, then check again"
                 ))));
@@ -126,10 +118,6 @@ impl InstanceCandidate<'_> {
         }))
     }
 
-    fn has_directory_or_config(&self) -> bool {
-        self.directory.is_some() || self.config_argument.is_some()
-    }
-
     /// Records a server whose data directory was not read in time. Every setting stays unknown;
     /// without the record, the directory would appear to have no server.
     fn insert_timed_out_server(
@@ -140,9 +128,7 @@ impl InstanceCandidate<'_> {
         facts: &mut FactSet,
     ) {
         let Some(running) = self.server.as_ref().and_then(|server| {
-            server_processes::running_reading_of_unread_directory(
-                host, server.pid, server.uid, data,
-            )
+            server_processes::running_reading_of_unread_directory(host, server, data)
         }) else {
             return;
         };
@@ -216,26 +202,28 @@ impl MysqlInstance {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
                 let note = format!(
-                    "process {pid} of user {uid} claims to be a database server and names {shown}, which belongs to user {owner}: ignored"
+                    "process {pid} of user {uid} claims to be a database server and names {shown}, which belongs to user {owner}; the process was ignored"
                 );
                 return ServingProof::Contradicted(note.into());
             }
-            Err(_) => return ServingProof::Unreadable("the owner of the directory".to_owned()),
+            Err(_) => return ServingProof::Unreadable("the owner of the directory"),
         }
         // InnoDB keeps the system tablespace in `innodb_data_home_dir` if that is set.
         let home = self
             .conf
-            .last_value_ignoring_gaps("innodb_data_home_dir")
-            .map(|value| options::join_base_and_path_value(&self.server_path, value));
-        let tablespace = home
-            .unwrap_or_else(|| self.server_path.clone())
-            .join("ibdata1");
-        let holds = host
-            .stat(&tablespace)
-            .and_then(|found| process::has_tablespace_open(host, pid, &found));
+            .last_path_ignoring_gaps("innodb_data_home_dir", &self.server_path);
+        let tablespace = home.as_ref().unwrap_or(&self.server_path).join("ibdata1");
+        // Any user can choose a path as argument or working directory, but only a server's user can
+        // open its tablespace.
+        let holds = host.stat(&tablespace).and_then(|stat| {
+            let wanted = format!("{} {} {}", stat.major, stat.minor, stat.inode);
+            let open = host.ask(&Question::Tablespaces(pid))?;
+            let mut files = open.split(|b| *b == b'\n');
+            Ok(files.any(|file| file == wanted.as_bytes()))
+        });
         match holds {
             Ok(true) => ServingProof::Serves,
-            Err(miss) if !miss.is_absent() => ServingProof::Unreadable("its open files".to_owned()),
+            Err(miss) if !miss.is_absent() => ServingProof::Unreadable("its open files"),
             Ok(false) | Err(_) => {
                 ServingProof::Contradicted(format!("database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server); the process was ignored").into())
             }
@@ -258,7 +246,7 @@ impl MysqlInstance {
     /// The reading is unknown if one of the `unproven` processes may serve the directory.
     fn running_reading(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
         if let Some(server) = &self.server {
-            return Reading::known(true, Source::from_file(format!("/proc/{}", server.pid)));
+            return server.running_reading();
         }
         let owner = host.stat(&self.server_path).ok().map(|stat| stat.uid);
         let may = |one: &&UnprovenProcess| {
@@ -299,7 +287,7 @@ impl MysqlInstance {
         facts.insert_known(
             &subject,
             &mysql::NAME,
-            self.display_name(&shown),
+            self.display_name(),
             self.data_source.clone(),
         );
         let stat = view.stat(&self.server_path);
@@ -308,10 +296,7 @@ impl MysqlInstance {
             &mysql::USER,
             server_processes::owner_user_name(view, stat, &shown),
         );
-        let preloaded = match &self.server {
-            Some(server) => server.preloaded_library.clone(),
-            None => server_processes::preload_reading_without_process(running.value()),
-        };
+        let preloaded = server_processes::preloaded_library(self.server.as_ref(), running.value());
         facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         let answer = self
             .server
@@ -319,27 +304,19 @@ impl MysqlInstance {
             .map(|server| query_variables(view, &self.edition, server, &conf, &self.server_path));
         ServerDirectoryResolver {
             host: view,
-            edition: &self.edition,
-            path: &self.path,
-            server_path: &self.server_path,
-            data_source: &self.data_source,
+            instance: &self,
             conf: &conf,
             answer: answer.as_ref(),
-            name: &self.display_name(&shown),
         }
         .insert_directory_facts(&subject, facts);
         if let Some(VariablesReply::Variables(_, source @ Source::Server { socket })) = &answer {
             facts.insert_known(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in settings::ALL.iter() {
-            let chosen = self.value_in_force_noting_difference(
-                setting,
-                &conf,
-                answer.as_ref(),
-                &shown,
-                facts,
-            );
-            setting.insert_variable_fact(facts, &subject, chosen, &self.edition);
+            let chosen =
+                self.value_in_force_noting_difference(setting, &conf, answer.as_ref(), facts);
+            let reading = setting.value_in_force(chosen, &self.edition);
+            facts.insert_untyped_value(&subject, setting.fact, reading);
         }
         insert_mysql_counter_facts(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
@@ -363,10 +340,14 @@ impl MysqlInstance {
             &mysql::REDO_IGNORED,
             ignored_redo_settings(&self.conf, &self.edition),
         );
+        let all_names = settings::ALL.iter().map(|setting| setting.name);
+        let default = Source::Default {
+            of: "MySQL and MariaDB".to_owned(),
+        };
         facts.insert(
             &subject,
             &mysql::SET_OPTIONS,
-            configured_option_names(&self.conf),
+            configured_names(&self.conf, all_names, default),
         );
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
@@ -378,9 +359,8 @@ impl MysqlInstance {
         setting: &ServerVariable,
         certain: &ServerConfig,
         answer: Option<&VariablesReply>,
-        shown: &str,
         facts: &mut FactSet,
-    ) -> Option<Reading<Vec<u8>>> {
+    ) -> Option<SettingReading> {
         let name = setting.name;
         let written = self.conf.setting_reading(name);
         let text = settings::value_in_force(name, written.clone(), &self.edition);
@@ -388,17 +368,16 @@ impl MysqlInstance {
             .value()
             .map(|text| setting.canonical_value(text.as_bytes()));
         if let Some(told) = answer.and_then(|answer| answer.variable_reading(name)) {
-            let told_word = told
-                .value()
-                .map(|value| setting.canonical_value(value))
-                .unwrap_or_default();
-            if written_word.as_ref() == Some(&told_word) {
+            let told_word = told.value().map(|value| setting.canonical_value(value));
+            if written_word == told_word {
                 return written;
             }
-            if let (Some(place), Some(word)) =
-                (written.as_ref().and_then(Reading::source), written_word)
-            {
-                facts.add_note_once(format!("{server}: {name} is {word} in {place} but {told_word} in the running server: it was set at run time, or the file has changed since; a restart applies the file", server = self.display_name(shown)));
+            if let (Some(place), Some(word), Some(told_word)) = (
+                written.as_ref().and_then(Reading::source),
+                written_word,
+                told_word,
+            ) {
+                facts.add_note_once(format!("{server}: {name} is {word} in {place} but {told_word} in the running server: it was set at run time, or the file has changed since; a restart applies the file", server = self.display_name()));
             }
             return Some(told);
         }
@@ -450,41 +429,15 @@ impl MysqlInstance {
         }
     }
 
-    fn display_name(&self, shown: &str) -> String {
-        let line = self
-            .edition
-            .line
-            .value()
-            .map_or("mysql", |line| line.as_str());
-        match self.edition.version.value() {
-            Some(version) => format!(
-                "{line} {}.{} in {shown}",
-                version.number(0),
-                version.number(1)
-            ),
-            None => format!("{line} in {shown}"),
-        }
+    pub fn display_name(&self) -> String {
+        let line = self.edition.line.value();
+        let line = line.map_or("mysql", |line| line.as_str());
+        let version = self.edition.version.value();
+        let series = version
+            .map(|version| format!(" {}.{}", version.number(0), version.number(1)))
+            .unwrap_or_default();
+        format!("{line}{series} in {}", display_path(&self.path))
     }
-}
-
-/// The names of the settings that `conf` sets; unknown if the last value of any setting is
-/// uncertain.
-fn configured_option_names(conf: &ServerConfig) -> Reading<Vec<String>> {
-    let mut names = Vec::new();
-    let mut last = Source::Default {
-        of: "MySQL and MariaDB".to_owned(),
-    };
-    for setting in settings::ALL.iter() {
-        match conf.setting_reading(setting.name) {
-            None => {}
-            Some(Reading::Known { source, .. }) => {
-                names.push(setting.name.to_owned());
-                last = source;
-            }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
-        }
-    }
-    Reading::known(names, last)
 }
 
 /// Settings that an explicit `innodb_flush_method` also changes, from MariaDB 11 on (MariaDB 11.0

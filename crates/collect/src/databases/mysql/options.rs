@@ -7,16 +7,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::first_option_value;
 use super::product_version::ProductVersion;
 use super::settings;
 use crate::databases::ServerConfig;
 use crate::databases::config_reader::ConfigReader;
-use crate::databases::server_processes::ServerProcess;
+use crate::databases::server_processes::{CommandLineOption, ServerProcess};
 use crate::facts::{FactSet, Reading, ServerKind, Source};
 use crate::host::{ConfigDialect, ConfigDirective, Host, path_from_bytes};
 use crate::ternary::Ternary;
-use crate::text::{display_path, display_safe};
+use crate::text::{decode_display_safe, display_path, display_safe};
 
 const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
@@ -31,14 +30,18 @@ pub fn read_options(
     facts: &mut FactSet,
 ) -> ServerConfig {
     let mut conf = ServerConfig::default();
-    let mut groups = OptionGroupFilter::new(edition);
-    if let Some(suffix) = server.and_then(|s| {
-        first_option_value(s, "defaults_group_suffix")
+    let suffix = server.and_then(|server| {
+        server
+            .option_values("defaults_group_suffix")
+            .next()
+            .flatten()
             .map(<[u8]>::to_vec)
-            .or_else(|| s.environment_variable("MYSQL_GROUP_SUFFIX"))
-    }) {
-        groups.suffix = Some(display_safe(&suffix).to_ascii_lowercase());
-    }
+            .or_else(|| server.environment_variable("MYSQL_GROUP_SUFFIX"))
+    });
+    let groups = OptionGroupFilter {
+        edition,
+        suffix: suffix.map(|suffix| display_safe(&suffix).to_ascii_lowercase()),
+    };
     let apply = |reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective| {
         reader.apply_option(&groups, file, &directive);
     };
@@ -73,7 +76,10 @@ pub fn read_persisted_options(
         .and_then(|load| load.value().map(|word| display_safe(word)));
     let ignored =
         load.is_some_and(|word| settings::parse_flag("persisted_globals_load", &word) == Ok(false));
-    let groups = OptionGroupFilter::new(edition);
+    let groups = OptionGroupFilter {
+        edition,
+        suffix: None,
+    };
     let apply = |reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective| {
         reader.apply_option(&groups, file, &directive);
     };
@@ -90,71 +96,53 @@ pub fn read_persisted_options(
     }
 }
 
-struct OptionGroupFilter {
-    line: Option<ServerKind>,
-    series: Option<String>,
+struct OptionGroupFilter<'e> {
+    edition: &'e ProductVersion,
+    /// The server also reads the groups whose names end with this suffix.
     suffix: Option<String>,
 }
 
-impl OptionGroupFilter {
-    fn new(edition: &ProductVersion) -> Self {
-        let series = edition
-            .version
-            .value()
-            .map(|v| format!("{}.{}", v.number(0), v.number(1)));
-        Self {
-            line: edition.line.value().copied(),
-            series,
-            suffix: None,
-        }
-    }
-
+impl OptionGroupFilter<'_> {
     fn is_group_read(&self, group: &str) -> Ternary {
-        let plain = self
-            .suffix
-            .as_deref()
-            .and_then(|suffix| group.strip_suffix(suffix));
-        [Some(group), plain]
-            .into_iter()
-            .flatten()
-            .fold(Ternary::False, |found, name| {
-                found.or(self.matches_server_group(name))
-            })
+        let suffix = self.suffix.as_deref();
+        let plain = suffix.and_then(|suffix| group.strip_suffix(suffix));
+        let names = [Some(group), plain].into_iter().flatten();
+        Ternary::any(names.map(|name| self.matches_server_group(name)))
     }
 
     fn matches_server_group(&self, group: &str) -> Ternary {
-        let mariadb = match self.line {
-            Some(line) => Ternary::from(line == ServerKind::Mariadb),
-            None => Ternary::Unknown,
-        };
-        match group {
-            "mysqld" | "server" => Ternary::True,
-            "mariadb" | "mariadbd" | "client-server" | "galera" => mariadb,
-            _ => {
-                let Some((name, series)) = group.split_once('-') else {
-                    return Ternary::False;
-                };
-                let versioned = series.starts_with(|c: char| c.is_ascii_digit());
-                let line = match name {
-                    "mysqld" => Ternary::True,
-                    "mariadb" | "mariadbd" => mariadb,
-                    _ => return Ternary::False,
-                };
-                match &self.series {
-                    _ if !versioned => Ternary::False,
-                    Some(ours) => line.and(Ternary::from(ours == series)),
-                    None => line.and(Ternary::Unknown),
-                }
+        let line = self.edition.line.value();
+        let mariadb = line.map_or(Ternary::Unknown, |line| Ternary::from(line.is_mariadb()));
+        let (name, series) = match group.split_once('-') {
+            Some((name, series)) if series.starts_with(|c: char| c.is_ascii_digit()) => {
+                (name, Some(series))
             }
+            _ => (group, None),
+        };
+        let line = match name {
+            "mysqld" => Ternary::True,
+            "mariadb" | "mariadbd" => mariadb,
+            "server" if series.is_none() => Ternary::True,
+            "client-server" | "galera" if series.is_none() => mariadb,
+            _ => return Ternary::False,
+        };
+        match (series, self.edition.version.value()) {
+            (None, _) => line,
+            (Some(series), Some(version)) => {
+                let ours = format!("{}.{}", version.number(0), version.number(1));
+                line.and(Ternary::from(ours == series))
+            }
+            (Some(_), None) => line.and(Ternary::Unknown),
         }
     }
 }
 
 impl ConfigReader<'_> {
     fn read_server_option_files(&mut self, server: Option<&ServerProcess>) {
+        // The first occurrence of an option that names a file is the one that counts.
         let option = |name| {
             server
-                .and_then(|server| first_option_value(server, name))
+                .and_then(|server| server.option_values(name).next().flatten())
                 .map(path_from_bytes)
         };
         if option("no_defaults").is_some() {
@@ -224,23 +212,23 @@ impl ConfigReader<'_> {
 
     fn apply_option(
         &mut self,
-        groups: &OptionGroupFilter,
+        groups: &OptionGroupFilter<'_>,
         file: &Path,
         directive: &ConfigDirective,
     ) {
         let key = String::from_utf8_lossy(&directive.key);
-        let included = || path_from_bytes(directive.value.as_slice());
         let file = display_path(file);
         let source = Source::from_file_line(&*file, directive.line);
         match (&*key, key.rsplit_once('.')) {
-            ("include", _) => {
-                if self.is_include_allowed(&included()) {
-                    self.read_optional_file(&included());
+            ("include" | "includedir", _) => {
+                let included = path_from_bytes(directive.value.as_slice());
+                if !self.is_include_allowed(&included) {
+                    return;
                 }
-            }
-            ("includedir", _) => {
-                if self.is_include_allowed(&included()) {
-                    self.read_directory(&included(), |name| name.ends_with(b".cnf"));
+                if key == "include" {
+                    self.read_optional_file(&included);
+                } else {
+                    self.read_directory(&included, |name| name.ends_with(b".cnf"));
                 }
             }
             (_, Some(("persisted", name))) => self.add_option(name, &directive.value, &source),
@@ -324,6 +312,50 @@ fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
     }
 }
 
+/// Parses one line of the answer to [`Question::CommandLine`](crate::host::Question::CommandLine).
+pub fn parse_option(line: &str) -> Option<CommandLineOption> {
+    let option = line.strip_prefix("--")?;
+    Some(match option.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Some(decode_display_safe(value))),
+        None => (option.to_owned(), None),
+    })
+}
+
 pub fn join_base_and_path_value(base: &Path, value: &[u8]) -> PathBuf {
     base.join(path_from_bytes(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn parses_options_with_and_without_values() {
+        let read = [
+            "--datadir=/srv/a\\x20b",
+            "--innodb_flush",
+            "--defaults-file=",
+            "noise",
+        ]
+        .map(parse_option);
+        assert_eq!(
+            read,
+            [
+                Some(("datadir".to_owned(), Some(b"/srv/a b".to_vec()))),
+                Some(("innodb_flush".to_owned(), None)),
+                Some(("defaults-file".to_owned(), Some(Vec::new()))),
+                None
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn option_values_round_trip(value in prop::collection::vec(any::<u8>(), 0..20)) {
+            let line = format!("--option={}", crate::text::display_safe(&value));
+            prop_assert_eq!(parse_option(&line), Some(("option".to_owned(), Some(value))));
+        }
+    }
 }

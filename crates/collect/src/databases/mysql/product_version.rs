@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::collector::Request;
 use crate::facts::{Reading, Remedy, ServerKind, Source};
 use crate::host::{Host, Tool, path_bytes};
-use crate::host_readings::error_reading;
+use crate::host_readings::file_reading;
 use crate::text::display_path;
 use crate::tool_version::query_version;
 use crate::version::Version;
@@ -59,10 +59,7 @@ impl ProductVersion {
     }
 
     pub fn query_installed_program(host: &dyn Host, request: &Request) -> Option<Self> {
-        let tool = TOOLS
-            .into_iter()
-            .find(|tool| server_program_path(host, *tool).is_some())?;
-        Some(Self::query_version(host, request, tool))
+        Some(Self::query_version(host, request, installed_program(host)?))
     }
 
     pub fn unknown_without_program() -> Self {
@@ -87,11 +84,12 @@ impl ProductVersion {
                 ServerKind::Mysql
             }
         });
-        if tool == Tool::Mariadbd && !line.is_known() {
+        let line = if tool == Tool::Mariadbd && !line.is_known() {
             let source = Source::from_file(format!("program name {}", tool.name()));
-            let line = Reading::known(ServerKind::Mariadb, source);
-            return Self { line, version };
-        }
+            Reading::known(ServerKind::Mariadb, source)
+        } else {
+            line
+        };
         Self { line, version }
     }
 }
@@ -99,15 +97,13 @@ impl ProductVersion {
 /// Whether collecting the version runs a server program, which takes time. False for a capture,
 /// which holds the program's output.
 pub fn is_program_run_needed(host: &dyn Host, request: &Request) -> bool {
-    host.is_live()
-        && !request.without_programs
-        && TOOLS
-            .into_iter()
-            .any(|tool| server_program_path(host, tool).is_some())
+    host.is_live() && !request.without_programs && installed_program(host).is_some()
 }
 
-pub fn cache_program_version(host: &dyn Host, request: &Request) {
-    let _ = ProductVersion::query_installed_program(host, request);
+fn installed_program(host: &dyn Host) -> Option<Tool> {
+    TOOLS
+        .into_iter()
+        .find(|tool| server_program_path(host, *tool).is_some())
 }
 
 fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
@@ -119,14 +115,15 @@ fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
 
 fn process_executable_path(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
     let link = format!("/proc/{pid}/exe");
-    match host.link_target(Path::new(&link)) {
-        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => Reading::ambiguous(
+    let path = file_reading(host.link_target(Path::new(&link)), &link);
+    path.and_then_reading(|path, source| {
+        if !path_bytes(&path).ends_with(b" (deleted)") {
+            return Reading::known(path, source);
+        }
+        let restart = format!("restart the server (process {pid}), then check again");
+        Reading::ambiguous(
             "the server's program file was replaced or removed after the server started",
         )
-        .with_remedy(Remedy::Do(format!(
-            "restart the server (process {pid}), then check again"
-        ))),
-        Ok(path) => Reading::known(path, Source::from_file(link)),
-        Err(miss) => error_reading(&miss, &link),
-    }
+        .with_remedy(Remedy::Do(restart))
+    })
 }

@@ -4,17 +4,16 @@
 use std::sync::LazyLock;
 
 use super::product_version::ProductVersion;
-use crate::facts::{
-    FactSet, KeyInfo, Reading, ServerKind, Source, Subject, UnknownReason, Value, ValueKind,
-    catalog,
-};
+use crate::databases::SettingReading;
+use crate::escape::mysql::parse_mysql_size;
+use crate::facts::{KeyInfo, Reading, ServerKind, Source, Value, ValueKind, catalog};
 use crate::servers::{self, MysqlDefault};
 use crate::text::display_safe;
 use crate::version::Version;
 
 pub struct ServerVariable {
     pub name: &'static str,
-    fact: &'static KeyInfo,
+    pub fact: &'static KeyInfo,
 }
 
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
@@ -35,25 +34,18 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
 
 impl ServerVariable {
     /// `configured` is `None` if all files were read and none of them sets a value.
-    pub fn insert_variable_fact(
+    pub fn value_in_force(
         &self,
-        facts: &mut FactSet,
-        cluster: &Subject,
-        configured: Option<Reading<Vec<u8>>>,
+        configured: Option<SettingReading>,
         edition: &ProductVersion,
-    ) {
-        let reading = value_in_force(self.name, configured, edition);
-        facts.insert_untyped_value(
-            cluster,
-            self.fact,
-            reading.and_then(|text| self.parse_value(&text)),
-        );
+    ) -> Reading<Value> {
+        value_in_force(self.name, configured, edition).and_then(|text| self.parse_value(&text))
     }
 
     fn parse_value(&self, text: &str) -> Result<Value, String> {
         match self.fact.kind {
             ValueKind::Bool => parse_flag(self.name, text).map(Value::Bool),
-            ValueKind::Count | ValueKind::Bytes => parse_suffixed_number(text).map(Value::Whole),
+            ValueKind::Count | ValueKind::Bytes => parse_size(text).map(Value::Whole),
             // An unknown word passes here. It becomes *malformed* when the fact is recorded.
             ValueKind::Choice(words) => Ok(Value::Text(
                 parse_choice(self.name, words, text)
@@ -87,40 +79,33 @@ impl ServerVariable {
 
 pub fn value_in_force(
     name: &str,
-    configured: Option<Reading<Vec<u8>>>,
+    configured: Option<SettingReading>,
     edition: &ProductVersion,
 ) -> Reading<String> {
-    let default = edition
-        .product_and_version()
-        .map(|(line, version)| (line, version, default_in_release(name, line, version)));
-    let unset = match default {
-        Some((line, version, MysqlDefault::Absent)) => {
-            return Reading::absent(format!(
-                "{} {} has no {name}",
-                line.server_product_name(),
-                version.numeric_part()
-            ));
-        }
-        Some((line, _, MysqlDefault::Computed)) => Reading::absent(format!(
-            "{name} is not set, so {} computes the value",
-            line.server_product_name()
-        )),
-        Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
-            value.to_owned(),
-            Source::Default {
-                of: release_series_name(line, version),
-            },
-        ),
-        None => Reading::unknown(
-            UnknownReason::NotCollected,
-            format!(
+    let configured =
+        configured.map(|reading| reading.map(|value| display_safe(value.trim_ascii())));
+    let Some((line, version)) = edition.product_and_version() else {
+        return configured.unwrap_or_else(|| {
+            Reading::uncollected(format!(
                 "{name} is not set, and its default depends on the server's version, which is unknown"
-            ),
-        ),
+            ))
+        });
     };
-    configured.map_or(unset, |reading| {
-        reading.map(|value| display_safe(value.trim_ascii()))
-    })
+    let product = line.server_product_name();
+    match (default_in_release(name, line, version), configured) {
+        (MysqlDefault::Absent, _) => Reading::absent(format!(
+            "{product} {} has no {name}",
+            version.numeric_part()
+        )),
+        (_, Some(configured)) => configured,
+        (MysqlDefault::Computed, None) => Reading::absent(format!(
+            "{name} is not set, so {product} computes the value"
+        )),
+        (MysqlDefault::Fixed(value), None) => {
+            let of = release_series_name(line, version);
+            Reading::known(value.to_owned(), Source::Default { of })
+        }
+    }
 }
 
 pub fn release_series_name(line: ServerKind, version: &Version) -> String {
@@ -160,45 +145,21 @@ fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'stat
 
 /// Parses a switch as my_getopt does; `log_bin` is a path prefix instead.
 pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
-    if name == "log_bin" {
+    match (name, text.to_ascii_lowercase().as_str()) {
         // Only an empty path means off: `0` is a file name. A file name such as `on` is certainly
         // a mistake.
-        return match text.to_ascii_lowercase().as_str() {
-            "" => Ok(false),
-            "off" | "false" | "on" | "true" => Err(format!(
-                "log_bin takes a file name: the server would name its binary log `{text}`"
-            )),
-            _ => Ok(true),
-        };
-    }
-    match text.to_ascii_lowercase().as_str() {
-        "1" | "on" | "true" => Ok(true),
-        "0" | "off" | "false" => Ok(false),
+        ("log_bin", "") => Ok(false),
+        ("log_bin", "off" | "false" | "on" | "true") => Err(format!(
+            "log_bin takes a file name: the server would name its binary log `{text}`"
+        )),
+        ("log_bin", _) | (_, "1" | "on" | "true") => Ok(true),
+        (_, "0" | "off" | "false") => Ok(false),
         _ => Err(format!("`{text}` is neither on nor off")),
     }
 }
 
-/// Parses a number with an optional unit, a power of 1024, as my_getopt does.
-pub fn parse_suffixed_number(text: &str) -> Result<u64, String> {
-    let refuse = || format!("`{text}` is not a number");
-    let (digits, unit) = match text.char_indices().next_back() {
-        Some((at, letter)) if letter.is_ascii_alphabetic() => {
-            (text.get(..at).unwrap_or_default(), letter)
-        }
-        _ => (text, ' '),
-    };
-    let power = match unit.to_ascii_lowercase() {
-        ' ' => 0,
-        'k' => 1,
-        'm' => 2,
-        'g' => 3,
-        't' => 4,
-        'p' => 5,
-        'e' => 6,
-        _ => return Err(refuse()),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| refuse())?;
-    number.checked_mul(1 << (10 * power)).ok_or_else(refuse)
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    parse_mysql_size(text).ok_or_else(|| format!("`{text}` is not a number"))
 }
 
 #[cfg(test)]
@@ -207,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
-    use crate::facts::{Choice, ServerArea};
+    use crate::facts::{Choice, FactSet, ServerArea, Subject, UnknownReason};
 
     fn find_variable(name: &str) -> Option<&'static ServerVariable> {
         ALL.iter().find(|setting| setting.name == name)
@@ -236,12 +197,9 @@ mod tests {
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured =
                     Reading::known(written, Source::from_file_line("/etc/mysql/my.cnf", 3));
-                setting.insert_variable_fact(
-                    &mut facts,
-                    &cluster,
-                    Some(configured),
-                    &known_product_version(ServerKind::Mariadb, "11.4.2"),
-                );
+                let edition = known_product_version(ServerKind::Mariadb, "11.4.2");
+                let reading = setting.value_in_force(Some(configured), &edition);
+                facts.insert_untyped_value(&cluster, key, reading);
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
                         assert_eq!(value.to_string(), *word, "{}", key.name);
@@ -387,7 +345,7 @@ mod tests {
             ("1x", None),
             ("99999999999T", None),
         ] {
-            assert_eq!(parse_suffixed_number(text).ok(), expected, "{text}");
+            assert_eq!(parse_size(text).ok(), expected, "{text}");
         }
         for (text, expected) in [
             ("0", Some("fsync")),
@@ -413,7 +371,7 @@ mod tests {
             for name in ["log_bin", "innodb_use_native_aio"] {
                 let _ = parse_flag(name, &text);
             }
-            let _ = parse_suffixed_number(&text);
+            let _ = parse_size(&text);
             for setting in ALL.iter() {
                 let _ = setting.canonical_value(text.as_bytes());
             }
@@ -423,7 +381,7 @@ mod tests {
         fn number_suffixes_are_powers_of_1024(count in 0u64..1000, unit in 0u32..7) {
             let letter = ["", "k", "M", "g", "T", "p", "E"][unit as usize];
             let expect = count.checked_mul(1 << (10 * unit));
-            prop_assert_eq!(parse_suffixed_number(&format!("{count}{letter}")).ok(), expect);
+            prop_assert_eq!(parse_size(&format!("{count}{letter}")).ok(), expect);
         }
     }
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::counters::ReplyReader;
 use super::server::{self, SettingsReply};
 use super::{
-    conf, config_load_time, counters, data_checksums_reading, debian_version_and_name, io_uring,
-    process, settings, unknown_load_remedy, wal_files,
+    conf, config_load_time, counters, data_checksums_reading, debian_version_and_name,
+    insert_wal_file_facts, io_uring, major_with_programs, process, settings, unknown_load_remedy,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::ServerHost;
@@ -28,7 +28,8 @@ use crate::host_readings::{error_reading, file_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
-/// Reading the link of one tablespace takes several queries.
+/// The largest number of tablespaces whose links are read, because each link takes several
+/// queries.
 const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug, Default)]
@@ -66,33 +67,32 @@ impl<'a> ClusterCandidate<'a> {
         let option = self
             .server
             .as_ref()
-            .and_then(|server| process::last_option_value(server, "data_directory"));
-        let (data, data_source) = if let Some(path) = option.and_then(absolute) {
-            (path, self.data_directory_source())
-        } else if let Some(path) = conf
+            .and_then(|server| process::last_option_value(server, "data_directory"))
+            .and_then(absolute);
+        let set = conf.setting_reading("data_directory");
+        let configured = conf
             .last_value_ignoring_gaps("data_directory")
-            .and_then(absolute)
-        {
-            let reading = conf.setting_reading("data_directory");
-            (
-                path,
-                reading
-                    .and_then(|r| r.source().cloned())
-                    .unwrap_or_else(|| Source::from_file(display_path(&self.config_file))),
-            )
-        } else if let Some(home) = &self.data_directory {
-            (home.clone(), self.data_directory_source())
-        } else if self.config_argument.is_some() && conf.setting_reading("data_directory").is_none()
-        {
-            return Err(
-                "the file does not set data_directory; specify the directory as the target".into(),
-            );
-        } else {
-            let file = display_path(&self.config_file);
-            return Err(format!(
-                "{file}: the setting data_directory cannot be read; run walwise as root"
-            )
-            .into());
+            .and_then(absolute);
+        let file = display_path(&self.config_file);
+        let (data, data_source) = match (option, configured, &self.data_directory) {
+            (None, Some(path), _) => {
+                let source = set.and_then(|set| set.source().cloned());
+                (path, source.unwrap_or_else(|| Source::from_file(file)))
+            }
+            (Some(path), ..) => (path, self.data_directory_source()),
+            (None, None, Some(home)) => (home.clone(), self.data_directory_source()),
+            (None, None, None) if self.config_argument.is_some() && set.is_none() => {
+                return Err(
+                    "the file does not set data_directory; specify the directory as the target"
+                        .into(),
+                );
+            }
+            (None, None, None) => {
+                return Err(format!(
+                    "{file}: the setting data_directory cannot be read; run walwise as root"
+                )
+                .into());
+            }
         };
         let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
         let data = match host.host_path(&seen, data_source.clone()) {
@@ -109,14 +109,13 @@ impl<'a> ClusterCandidate<'a> {
     }
 
     fn data_directory_source(&self) -> Source {
-        match (&self.server, &self.data_directory) {
-            (Some(server), _) => server.command_line_source(),
-            (None, Some(home)) => self
-                .directory_source
-                .clone()
-                .unwrap_or_else(|| Source::from_file(display_path(home))),
-            (None, None) => Source::from_file(display_path(&self.config_file)),
+        if let Some(server) = &self.server {
+            return server.command_line_source();
         }
+        self.directory_source.clone().unwrap_or_else(|| {
+            let named_by = self.data_directory.as_ref().unwrap_or(&self.config_file);
+            Source::from_file(display_path(named_by))
+        })
     }
 }
 
@@ -135,6 +134,16 @@ impl PostgresCluster<'_> {
             return ServingProof::Serves;
         };
         let (pid, uid, data) = (server.pid, server.uid, display_path(&self.data_path));
+        let mismatch = || {
+            ServingProof::Contradicted(format!("PostgreSQL process {pid} uses {data}, but for walwise {data} is a different directory (container?); run walwise where the server runs").into())
+        };
+        let mismatch_if_absent = |miss: HostError| {
+            if miss.is_absent() {
+                mismatch()
+            } else {
+                ServingProof::Unreadable("its data directory")
+            }
+        };
         match host.directory_owner_uid(&self.server_data_path, &self.data_path, uid) {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
@@ -143,22 +152,18 @@ impl PostgresCluster<'_> {
                     .into(),
                 );
             }
-            Err(miss) if miss.is_absent() => {
-                return ServingProof::Contradicted(self.process_mismatch_note(pid));
-            }
             // A directory that the process's own user cannot reach is not its data directory. No
             // other user's rights are tried.
             Err(miss)
                 if miss.kind == HostErrorKind::Denied
                     && server_processes::own_effective_uid(host) == Some(0) =>
             {
-                let reason = miss.to_string();
                 return ServingProof::Contradicted(
-                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({reason}): ignored")
+                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({miss}); the process was ignored")
                     .into(),
                 );
             }
-            Err(miss) => return ServingProof::Unreadable(miss.to_string()),
+            Err(miss) => return mismatch_if_absent(miss),
         }
         // In a container, `postmaster.pid` has the process id of the container's PID namespace.
         let number = if host.namespace.is_some() {
@@ -168,17 +173,9 @@ impl PostgresCluster<'_> {
         };
         match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
-            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(pid)),
-            Err(miss) if miss.is_absent() => {
-                ServingProof::Contradicted(self.process_mismatch_note(pid))
-            }
-            Err(miss) => ServingProof::Unreadable(miss.to_string()),
+            Ok(_) => mismatch(),
+            Err(miss) => mismatch_if_absent(miss),
         }
-    }
-
-    fn process_mismatch_note(&self, pid: u32) -> Note {
-        format!("PostgreSQL process {pid} uses {data}, but for walwise {data} is a different directory (container?); run walwise where the server runs", data = display_path(&self.data_path))
-        .into()
     }
 
     pub fn insert_cluster_facts(
@@ -192,19 +189,15 @@ impl PostgresCluster<'_> {
         let pid_file = PidFile::read(host, &self.server_data_path);
         let subject = Subject::cluster(&*shown_data);
         facts.set_server_area(&subject, ServerArea::Pg);
-        facts.insert_known(
-            &subject,
-            &kind::KIND,
-            ServerKind::Postgres,
-            self.lead.data_directory_source(),
-        );
+        let named_by = self.lead.data_directory_source();
         let running = self.running_reading(&pid_file);
         let major = self.major_version(host);
         self.read_overriding_settings(host, major.value(), facts);
-        let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
+        let reply = self.query_settings(host, pid_file.as_ref().ok(), major.value());
+        let answer = reply.as_ref();
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
-        let loaded_us = answer.as_ref().and_then(SettingsReply::config_load_time_us);
+        let loaded_us = answer.and_then(SettingsReply::config_load_time_us);
         let remedy = owner
             .value()
             .filter(|_| !stopped)
@@ -220,59 +213,39 @@ impl PostgresCluster<'_> {
                 .clone()
                 .with_changed_file_gaps(changed, remedy.as_ref())
         });
-        let request = Request {
-            without_programs: request.without_programs || host.namespace.is_some(),
-            ..request.clone()
-        };
-        let checksums = data_checksums_reading(
-            host,
-            &request,
-            answer.as_ref(),
-            major.value(),
-            &self.server_data_path,
-        );
-        let version = Self::query_version(host, &request, answer.as_ref(), major);
+        let without_programs = request.without_programs || host.namespace.is_some();
+        let home = &self.server_data_path;
+        let checksums = data_checksums_reading(host, without_programs, answer, major.value(), home);
+        facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
+        let version = Self::query_version(host, without_programs, answer, major);
+        let release = version.value();
 
         facts.insert_known(
             &subject,
-            &postgres::DATA,
-            shown_data.clone(),
-            self.data_source.clone(),
+            &kind::KIND,
+            ServerKind::Postgres,
+            named_by.clone(),
         );
+        for (key, text, source) in [
+            (&postgres::DATA, &shown_data, &self.data_source),
+            (&postgres::NAME, &self.display_name(release), &named_by),
+            (
+                &postgres::CONFIG_FILE,
+                &display_path(&self.lead.config_file),
+                &named_by,
+            ),
+        ] {
+            facts.insert_known(&subject, key, text.clone(), source.clone());
+        }
         facts.insert(&subject, &postgres::RUNNING, running.clone());
-        facts.insert_known(
-            &subject,
-            &postgres::NAME,
-            self.display_name(version.value()),
-            self.lead.data_directory_source(),
-        );
-        facts.insert_known(
-            &subject,
-            &postgres::CONFIG_FILE,
-            display_path(&self.lead.config_file),
-            self.lead.data_directory_source(),
-        );
-        facts.insert(
-            &subject,
-            &postgres::WAL,
-            self.real_wal_directory(host, version.value()),
-        );
-        wal_files::insert_wal_file_facts(host, &self.pg_wal_path(version.value()), &subject, facts);
-        facts.insert(
-            &subject,
-            &postgres::TABLESPACES,
-            self.tablespace_directories(host),
-        );
-        self.insert_setting_facts(
-            &subject,
-            answer.as_ref(),
-            certain.as_ref(),
-            version.value(),
-            facts,
-        );
-        if let Some((directory, port, source)) = answer
-            .as_ref()
-            .and_then(SettingsReply::socket_directory_and_port)
+        let wal = self.pg_wal_path(release);
+        facts.insert(&subject, &postgres::WAL, host.real_host_directory(&wal));
+        insert_wal_file_facts(host, &wal, &subject, facts);
+        let tablespaces = self.tablespace_directories(host);
+        facts.insert(&subject, &postgres::TABLESPACES, tablespaces);
+        self.insert_setting_facts(&subject, answer, certain.as_ref(), release, facts);
+        if let Some((directory, port, source)) =
+            answer.and_then(SettingsReply::socket_directory_and_port)
         {
             facts.insert_known(
                 &subject,
@@ -283,38 +256,26 @@ impl PostgresCluster<'_> {
             facts.insert_known(&subject, &postgres::PORT, port, source);
         }
         let told = ReplyReader {
-            answer: answer.as_ref(),
+            answer,
             running: &running,
             remedy,
         };
-        facts.insert(
-            &subject,
-            &postgres::WAL_COMPRESSIONS,
-            told.reading("its compression methods", SettingsReply::wal_compressions),
-        );
+        let compressions = told.reading("its compression methods", SettingsReply::wal_compressions);
+        facts.insert(&subject, &postgres::WAL_COMPRESSIONS, compressions);
         counters::insert_counter_facts(facts, &subject, &told);
-        // A system catalog holds them, which only the server reads.
-        facts.insert(
-            &subject,
-            &postgres::COMMIT_OVERRIDES,
-            told.reading(
-                "the settings of databases and roles",
-                SettingsReply::synchronous_commit_overrides,
-            ),
+        // These settings are in a system catalog, which only the server can read.
+        let overrides = told.reading(
+            "the settings of databases and roles",
+            SettingsReply::synchronous_commit_overrides,
         );
-        if answer
-            .as_ref()
-            .is_some_and(|answer| answer.has_truncated_overrides)
-        {
+        facts.insert(&subject, &postgres::COMMIT_OVERRIDES, overrides);
+        if answer.is_some_and(|answer| answer.has_truncated_overrides) {
             facts.add_note_once(format!("{shown_data}: more than {MAX_OVERRIDES} databases and roles set synchronous_commit; those that turn it off were read first"));
         }
-        facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
         io_uring::insert_io_uring_facts(host, process, &subject, facts);
-        let preloaded = match self.lead.server {
-            Some(server) => server.preloaded_library,
-            None => server_processes::preload_reading_without_process(running.value()),
-        };
+        let preloaded =
+            server_processes::preloaded_library(self.lead.server.as_ref(), running.value());
         facts.insert(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
             suggest_run_as_owner(facts, &subject, user);
@@ -323,8 +284,8 @@ impl PostgresCluster<'_> {
         Ok(())
     }
 
-    /// Fails if the directory is missing and no process serves it, or if the query timed out, as
-    /// further queries would.
+    /// Fails if the directory is missing and no process serves it, or if the query timed out,
+    /// because further queries would time out too.
     fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, Note> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
@@ -344,9 +305,7 @@ impl PostgresCluster<'_> {
     fn running_reading(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
         let path = format!("{}/postmaster.pid", display_path(&self.data_path));
         match (&self.lead.server, pid_file) {
-            (Some(server), _) => {
-                Reading::known(true, Source::from_file(format!("/proc/{}", server.pid)))
-            }
+            (Some(server), _) => server.running_reading(),
             (None, Err(miss)) if miss.is_absent() => Reading::known(false, Source::from_file(path)),
             (None, Err(miss)) => error_reading(miss, &path),
             (None, Ok(file)) => {
@@ -367,12 +326,12 @@ impl PostgresCluster<'_> {
         };
         let read = file_reading(host.read_attribute(&path), &display_path(&path)).and_then(parse);
         // Debian's path of the configuration contains the major version.
-        match debian_version_and_name(&self.lead.config_file) {
-            Some((version, _)) if !read.is_known() => Reading::known(
-                version,
-                Source::from_file(display_path(&self.lead.config_file)),
-            )
-            .and_then(parse),
+        let config_file = &self.lead.config_file;
+        match debian_version_and_name(config_file) {
+            Some((version, _)) if !read.is_known() => {
+                Reading::known(version, Source::from_file(display_path(config_file)))
+                    .and_then(parse)
+            }
             _ => read,
         }
     }
@@ -417,28 +376,26 @@ impl PostgresCluster<'_> {
             .data_directory()
             .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.server_data_path);
         let version = answer.version();
-        let same_version = match (major, version.as_ref().and_then(Reading::value)) {
-            (Some(major), Some(version)) => {
-                settings::major_version_text(major) == settings::major_version_text(version)
-            }
-            _ => true,
-        };
+        let version = version.as_ref().and_then(Reading::value);
+        let same_version = major.zip(version).is_none_or(|(major, version)| {
+            settings::major_version_text(major) == settings::major_version_text(version)
+        });
         (same_directory && same_version).then_some(answer)
     }
 
     fn query_version(
         host: &dyn Host,
-        request: &Request,
+        without_programs: bool,
         answer: Option<&SettingsReply>,
         major: Reading<Version>,
     ) -> Reading<Version> {
         if let Some(version) = answer.and_then(SettingsReply::version) {
             return version;
         }
-        let number = major
+        let Some(number) = major
             .value()
-            .and_then(|major| u32::try_from(major.number(0)).ok());
-        let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs)
+            .and_then(major_with_programs)
+            .filter(|_| !without_programs)
         else {
             return major;
         };
@@ -458,16 +415,14 @@ impl PostgresCluster<'_> {
     }
 
     fn display_name(&self, version: Option<&Version>) -> String {
+        let data = display_path(&self.data_path);
         match (debian_version_and_name(&self.lead.config_file), version) {
             (Some((version, name)), _) => format!("postgresql {version}/{name}"),
             (None, Some(version)) => {
-                format!(
-                    "postgresql {} in {}",
-                    settings::major_version_text(version),
-                    display_path(&self.data_path)
-                )
+                let major = settings::major_version_text(version);
+                format!("postgresql {major} in {data}")
             }
-            (None, None) => format!("postgresql in {}", display_path(&self.data_path)),
+            (None, None) => format!("postgresql in {data}"),
         }
     }
 
@@ -478,61 +433,39 @@ impl PostgresCluster<'_> {
             .join(if old { "pg_xlog" } else { "pg_wal" })
     }
 
-    fn real_wal_directory(
-        &self,
-        host: &ServerHost<'_>,
-        version: Option<&Version>,
-    ) -> Reading<String> {
-        let path = self.pg_wal_path(version);
-        let call = format!("realpath {}", display_path(&path));
-        match server_processes::verified_real_path(host, &path) {
-            Ok(real) => host
-                .host_path(&real, Source::from_system_call(call))
-                .map(|here| display_path(&here)),
-            Err(miss) => error_reading(&miss, &call),
-        }
-    }
-
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
     fn tablespace_directories(&self, host: &ServerHost<'_>) -> Reading<Vec<String>> {
         let links = self.server_data_path.join("pg_tblspc");
-        let names = match host.list_directory(&links) {
-            Ok(names) => names,
-            Err(miss) => return error_reading(&miss, &display_path(&links)),
-        };
-        if names.len() > MAX_TABLESPACES {
-            let says = format!(
-                "{} contains more than {MAX_TABLESPACES} links",
-                display_path(&links)
-            );
-            return Reading::ambiguous(says);
-        }
-        let source = Source::from_file(display_path(&links));
-        let mut found = Vec::new();
-        for name in names {
-            let link = links.join(name);
-            match server_processes::verified_real_path(host, &link) {
-                Ok(real) if real.starts_with(&self.server_data_path) => {}
-                Ok(real) => match host.host_path(&real, source.clone()) {
-                    Reading::Known { value, .. } => found.push(display_path(&value)),
-                    unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-                },
-                Err(miss) => {
-                    // A broken link is still a tablespace, so its target is unknown rather than
-                    // absent.
-                    let miss = HostError::new(
+        let shown = display_path(&links);
+        file_reading(host.list_directory(&links), &shown).and_then_reading(|names, source| {
+            if names.len() > MAX_TABLESPACES {
+                return Reading::ambiguous(format!(
+                    "{shown} contains more than {MAX_TABLESPACES} links"
+                ));
+            }
+            let mut found = Vec::new();
+            for name in names {
+                let link = links.join(name);
+                match server_processes::verified_real_path(host, &link) {
+                    Ok(real) if real.starts_with(&self.server_data_path) => {}
+                    Ok(real) => match host.host_path(&real, source.clone()) {
+                        Reading::Known { value, .. } => found.push(display_path(&value)),
+                        unknown @ Reading::Unknown { .. } => {
+                            return unknown.into_unknown_reading();
+                        }
+                    },
+                    Err(mut miss) => {
+                        // A broken link is still a tablespace, so its target is unknown rather
+                        // than absent.
                         if miss.is_absent() {
-                            HostErrorKind::Failed
-                        } else {
-                            miss.kind
-                        },
-                        miss.detail,
-                    );
-                    return error_reading(&miss, &format!("realpath {}", display_path(&link)));
+                            miss.kind = HostErrorKind::Failed;
+                        }
+                        return error_reading(&miss, &format!("realpath {}", display_path(&link)));
+                    }
                 }
             }
-        }
-        Reading::known(found, source)
+            Reading::known(found, source)
+        })
     }
 
     /// Records the value of every setting as a fact, and a note if server and file differ.
@@ -547,32 +480,29 @@ impl PostgresCluster<'_> {
         facts: &mut FactSet,
     ) {
         for setting in settings::ALL.iter() {
-            let written = self.conf.setting_reading(setting.name);
-            let told = answer.and_then(|answer| answer.setting_reading(setting.name));
-            let parse = |value: &[u8]| setting.parse_value(value, version);
-            let chosen = match (&told, &written) {
-                (
-                    Some(Reading::Known { value, source }),
-                    Some(Reading::Known {
-                        value: line,
-                        source: place,
-                    }),
-                ) => {
-                    let differ = parse(value) != parse(line);
-                    if differ {
-                        facts.add_note_once(format!("{cluster}: {setting} is {written} in {place} but {told} in the running server: a reload or restart is pending, or the server could not read the file", cluster = self.display_name(version), setting = setting.name, written = display_safe(line), told = display_safe(value)));
-                    }
+            let name = setting.name;
+            let parse = |value: &Vec<u8>| setting.parse_value(value, version);
+            let told = answer.and_then(|answer| answer.setting_reading(name));
+            let chosen = match (told, self.conf.setting_reading(name)) {
+                (None, _) => certain.unwrap_or(&self.conf).setting_reading(name),
+                (Some(told), Some(written))
+                    if told.value().map(parse) == written.value().map(parse) =>
+                {
                     // If server and file agree, the source is the line in the file.
-                    if differ || !matches!(source, Source::Server { .. }) {
-                        told
-                    } else {
-                        written
-                    }
+                    let is_server = matches!(told.source(), Some(Source::Server { .. }));
+                    Some(if is_server { written } else { told })
                 }
-                (Some(Reading::Known { .. }), _) => told,
-                (_, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
+                (Some(told), written) => {
+                    if let Some(Reading::Known { value, source }) = written
+                        && let Some(told) = told.value()
+                    {
+                        facts.add_note_once(format!("{cluster}: {name} is {written} in {source} but {told} in the running server: a reload or restart is pending, or the server could not read the file", cluster = self.display_name(version), written = display_safe(&value), told = display_safe(told)));
+                    }
+                    Some(told)
+                }
             };
-            setting.insert_parameter_fact(facts, subject, chosen, version);
+            let reading = setting.value_in_force(chosen, version);
+            facts.insert_untyped_value(subject, setting.fact, reading);
         }
     }
 }

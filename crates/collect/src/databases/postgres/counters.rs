@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use super::server::{InactiveSlot, SettingsReply};
 use super::settings::parse_size;
-use crate::facts::catalog::postgres::{self, WalSyncMethod};
+use crate::databases::unreported_counter;
+use crate::facts::catalog::postgres::{self, HugePages, WalSyncMethod};
 use crate::facts::{Choice as _, FactSet, Reading, Remedy, Subject, UnknownReason};
 use crate::host::pg_settings_lines::counters::{
     ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW,
@@ -20,7 +21,8 @@ use crate::text::display_safe;
 /// The smallest number of flushes for which a mean is reported.
 const MIN_FLUSHES: u64 = 100;
 
-/// The answer of a server, with the readings of what a server without an answer does not report.
+/// A server's answer. Without an answer every reading is unknown: absent if no server runs, else
+/// denied, with the remedy.
 pub struct ReplyReader<'a> {
     pub answer: Option<&'a SettingsReply>,
     pub running: &'a Reading<bool>,
@@ -28,107 +30,98 @@ pub struct ReplyReader<'a> {
 }
 
 pub fn insert_counter_facts(facts: &mut FactSet, cluster: &Subject, told: &ReplyReader<'_>) {
-    for (key, name) in [
-        (&postgres::WAL_BUFFERS, "wal_buffers"),
-        (&postgres::SHARED_BUFFERS, "shared_buffers"),
-        (&postgres::WAL_SEGMENT_SIZE, "wal_segment_size"),
+    // Without `kB` a size counts bytes.
+    let size = |name| told.parsed_setting(name, |value| parse_size(value, Some(1)));
+    let slot = told.reading("replication slots", |answer| answer.inactive_slot.clone());
+    // Without an inactive slot the sizes are 0.
+    let slot_bytes =
+        |field: fn(InactiveSlot) -> u64| slot.clone().map(|slot| slot.map_or(0, field));
+    for (key, reading) in [
+        (&postgres::WAL_BUFFERS, size("wal_buffers")),
+        (&postgres::SHARED_BUFFERS, size("shared_buffers")),
+        (&postgres::WAL_SEGMENT_SIZE, size("wal_segment_size")),
+        (
+            &postgres::MAX_CONNECTIONS,
+            told.parsed_setting("max_connections", parse_integer),
+        ),
+        (&postgres::WAL_MADE, told.counter(WAL_BYTES)),
+        (&postgres::WAL_RECORDS, told.counter(WAL_RECORDS)),
+        (&postgres::WAL_IMAGES, told.counter(WAL_IMAGES)),
+        (&postgres::WAL_BUFFERS_FULL, told.counter(BUFFERS_FULL)),
+        (&postgres::CHECKPOINTS_TIMED, told.counter(TIMED)),
+        (&postgres::CHECKPOINTS_REQUESTED, told.counter(REQUESTED)),
+        (&postgres::ARCHIVE_FAILURES, told.counter(ARCHIVE_FAILED)),
+        (
+            &postgres::WAL_RECENT,
+            told.counter_difference(POSITION, REDO),
+        ),
+        (
+            &postgres::CONNECTED_STANDBYS,
+            told.primary_only_counter(STANDBYS),
+        ),
+        (
+            &postgres::WAITING_SESSIONS,
+            told.primary_only_counter(WAITING),
+        ),
+        (
+            &postgres::INACTIVE_SLOT_WAL,
+            slot_bytes(|slot| slot.retained),
+        ),
+        (&postgres::SLOT_WAL, slot_bytes(|slot| slot.most_retained)),
     ] {
-        facts.insert(cluster, key, told.size_setting_bytes(name));
+        facts.insert(cluster, key, reading);
     }
-    facts.insert(
-        cluster,
-        &postgres::MAX_CONNECTIONS,
-        told.parsed_setting("max_connections", parse_integer),
-    );
-    for (key, name) in [
-        (&postgres::WAL_MADE, WAL_BYTES),
-        (&postgres::WAL_RECORDS, WAL_RECORDS),
-        (&postgres::WAL_IMAGES, WAL_IMAGES),
-        (&postgres::WAL_BUFFERS_FULL, BUFFERS_FULL),
-        (&postgres::CHECKPOINTS_TIMED, TIMED),
-        (&postgres::CHECKPOINTS_REQUESTED, REQUESTED),
-        (&postgres::ARCHIVE_FAILURES, ARCHIVE_FAILED),
+    let elapsed = |since| {
+        let micros = told.counter_difference(NOW, since);
+        micros.map(|micros| micros as f64)
+    };
+    for (key, reading) in [
+        (&postgres::WAL_FLUSH_MEAN, told.mean_flush_micros()),
+        (&postgres::WAL_TIME, elapsed(WAL_SINCE)),
+        (&postgres::WAL_RECENT_TIME, elapsed(CHECKPOINT)),
+        (&postgres::CHECKPOINTS_TIME, elapsed(CHECKPOINTS_SINCE)),
     ] {
-        facts.insert(cluster, key, told.counter(name));
+        facts.insert(cluster, key, reading);
     }
-    facts.insert(
-        cluster,
-        &postgres::WAL_RECENT,
-        told.counter_difference(POSITION, REDO),
-    );
-    for (key, name) in [
-        (&postgres::CONNECTED_STANDBYS, STANDBYS),
-        (&postgres::WAITING_SESSIONS, WAITING),
-    ] {
-        facts.insert(cluster, key, told.primary_only_counter(name));
-    }
-    facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush_micros());
-    let failing = told
-        .reported_value(ARCHIVER_FAILING)
-        .and_then(|word| match word.as_str() {
-            "t" => Ok(true),
-            "f" => Ok(false),
-            other => Err(format!("`{other}` is neither t nor f")),
-        });
-    facts.insert(cluster, &postgres::ARCHIVER_FAILING, failing);
-    insert_replication_slot_facts(facts, cluster, told);
-    for (key, since) in [
-        (&postgres::WAL_TIME, WAL_SINCE),
-        (&postgres::WAL_RECENT_TIME, CHECKPOINT),
-        (&postgres::CHECKPOINTS_TIME, CHECKPOINTS_SINCE),
-    ] {
-        facts.insert(
-            cluster,
-            key,
-            told.counter_difference(NOW, since)
-                .map(|micros| micros as f64),
-        );
-    }
-    let pages = told.parsed_setting("huge_pages_status", |word| {
-        postgres::HugePages::parse_word(&display_safe(word))
-    });
-    facts.insert(cluster, &postgres::HUGE_PAGES, pages);
-    let day = |micros| {
+    let slot_text = |field: fn(InactiveSlot) -> String| {
+        slot.clone().and_then_reading(|slot, source| match slot {
+            Some(slot) => Reading::known(field(slot), source),
+            None => Reading::absent("no inactive slot retains WAL"),
+        })
+    };
+    let day = |micros: u64| {
         let moment = i64::try_from(micros)
             .ok()
             .and_then(|micros| Timestamp::from_microsecond(micros).ok());
         let moment = moment.ok_or_else(|| format!("{micros} µs is not a valid time"))?;
         Ok(moment.strftime("%Y-%m-%d %H:%M UTC").to_string())
     };
-    facts.insert(
-        cluster,
-        &postgres::WAL_SINCE,
-        told.counter(WAL_SINCE).and_then(day),
-    );
     let archived = match told.reported_value(ARCHIVED) {
         Reading::Known { value, .. } if value.is_empty() => {
             Reading::absent("no segment has been archived yet")
         }
-        time => time.and_then(|micros| parse_integer(micros.as_bytes()).and_then(day)),
+        time => time.and_then(|micros| parse_integer(&micros).and_then(day)),
     };
-    facts.insert(cluster, &postgres::LAST_ARCHIVED, archived);
-}
-
-/// Records the inactive slot that retains most WAL. Without such a slot its size is 0.
-fn insert_replication_slot_facts(facts: &mut FactSet, cluster: &Subject, told: &ReplyReader<'_>) {
-    let slot = told.reading("replication slots", |answer| answer.inactive_slot.clone());
-    let of_slot = |field: fn(InactiveSlot) -> String| {
-        slot.clone().and_then_reading(|slot, source| match slot {
-            Some(slot) => Reading::known(field(slot), source.clone()),
-            None => Reading::absent("no inactive slot retains WAL"),
-        })
-    };
-    facts.insert(cluster, &postgres::INACTIVE_SLOT, of_slot(|slot| slot.name));
-    facts.insert(
-        cluster,
-        &postgres::INACTIVE_SLOT_STATUS,
-        of_slot(|slot| slot.status),
-    );
-    let bytes = |field: fn(InactiveSlot) -> u64| slot.clone().map(|slot| slot.map_or(0, field));
-    let retained = bytes(|slot| slot.retained);
-    facts.insert(cluster, &postgres::INACTIVE_SLOT_WAL, retained);
-    let most = bytes(|slot| slot.most_retained);
-    facts.insert(cluster, &postgres::SLOT_WAL, most);
+    for (key, reading) in [
+        (&postgres::INACTIVE_SLOT, slot_text(|slot| slot.name)),
+        (
+            &postgres::INACTIVE_SLOT_STATUS,
+            slot_text(|slot| slot.status),
+        ),
+        (&postgres::WAL_SINCE, told.counter(WAL_SINCE).and_then(day)),
+        (&postgres::LAST_ARCHIVED, archived),
+    ] {
+        facts.insert(cluster, key, reading);
+    }
+    let failing = told.reported_value(ARCHIVER_FAILING);
+    let failing = failing.and_then(|word| match word.as_str() {
+        "t" => Ok(true),
+        "f" => Ok(false),
+        other => Err(format!("`{other}` is neither t nor f")),
+    });
+    facts.insert(cluster, &postgres::ARCHIVER_FAILING, failing);
+    let pages = told.parsed_setting("huge_pages_status", HugePages::parse_word);
+    facts.insert(cluster, &postgres::HUGE_PAGES, pages);
 }
 
 impl ReplyReader<'_> {
@@ -156,15 +149,13 @@ impl ReplyReader<'_> {
             return Reading::absent("a standby generates no WAL: check its primary");
         }
         self.reported_value(name)
-            .and_then(|value| parse_integer(value.as_bytes()))
+            .and_then(|value| parse_integer(&value))
     }
 
     /// The mean duration of a WAL flush in µs. With `open_datasync` and `open_sync`, each write is
     /// also a flush, so writes are counted.
     fn mean_flush_micros(&self) -> Reading<f64> {
-        let method = self.parsed_setting("wal_sync_method", |word| {
-            WalSyncMethod::parse_word(&display_safe(word))
-        });
+        let method = self.parsed_setting("wal_sync_method", WalSyncMethod::parse_word);
         method.and_then_reading(|method, source| {
             let (count, time) = match method {
                 WalSyncMethod::OpenDatasync | WalSyncMethod::OpenSync => {
@@ -196,7 +187,7 @@ impl ReplyReader<'_> {
             Reading::Known { value, .. } if value.is_empty() => {
                 Reading::denied("the role with which walwise connects lacks pg_read_all_stats")
             }
-            text => text.and_then(|value| parse_integer(value.as_bytes())),
+            text => text.and_then(|value| parse_integer(&value)),
         }
     }
 
@@ -209,15 +200,9 @@ impl ReplyReader<'_> {
 
     fn reported_value(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
-        self.reading(what, |answer| {
-            match (answer.setting_reading(name), answer.setting_reading(NOW)) {
-                (Some(told), _) => told.map(|value| display_safe(&value)),
-                (None, Some(_)) => Reading::absent(format!("this release does not report {what}")),
-                (None, None) => Reading::unknown(
-                    UnknownReason::NotCollected,
-                    format!("the capture has no server counters, so {what} is missing"),
-                ),
-            }
+        self.reading(what, |answer| match answer.setting_reading(name) {
+            Some(told) => told.map(|value| display_safe(&value)),
+            None => unreported_counter(what, answer.setting_reading(NOW).is_some()),
         })
     }
 
@@ -232,28 +217,21 @@ impl ReplyReader<'_> {
         })
     }
 
-    /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number
-    /// counts bytes.
-    fn size_setting_bytes(&self, name: &str) -> Reading<u64> {
-        self.parsed_setting(name, |value| parse_size(&display_safe(value), Some(1)))
-    }
-
     fn parsed_setting<T>(
         &self,
         name: &str,
-        parse: impl Fn(&[u8]) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, String>,
     ) -> Reading<T> {
         self.reading(name, |answer| match answer.setting_reading(name) {
-            Some(told) => told.and_then(|value| parse(&value)),
+            Some(told) => told.and_then(|value| parse(&display_safe(&value))),
             None => Reading::absent(format!("the server does not report {name}")),
         })
     }
 }
 
-fn parse_integer(text: &[u8]) -> Result<u64, String> {
-    let text = String::from_utf8_lossy(text);
+fn parse_integer(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| format!("`{}` is not a number", display_safe(text.as_bytes())))
+        .map_err(|_| format!("`{text}` is not a number"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Key, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, Reading, Source, Subject};
 use crate::host::Host;
 use crate::host_readings::file_reading;
 
@@ -27,10 +27,9 @@ pub fn insert_io_uring_facts(
 ) {
     let limit = match pid {
         Some(pid) => memlock_limit(host, pid),
-        None => Reading::unknown(
-            UnknownReason::NotCollected,
-            "no server is running, so its limit for locked memory is unknown",
-        ),
+        None => {
+            Reading::uncollected("no server is running, so its limit for locked memory is unknown")
+        }
     };
     facts.insert(subject, &postgres::MEMLOCK_LIMIT, limit);
     let fits = facts

@@ -11,9 +11,7 @@ const DATA_DIRECTORY_OPTION: &str = "-D";
 
 /// The value of the option's last occurrence, which is the one that counts.
 pub fn last_option_value<'a>(server: &'a ServerProcess, name: &str) -> Option<&'a [u8]> {
-    let options = server.options.as_ref().ok()?;
-    let (_, value) = options.iter().rfind(|(found, _)| found == name)?;
-    value.as_deref()
+    server.option_values(name).next_back().flatten()
 }
 
 /// At its start a server changes into its data directory (ChangeToDataDir), so the working

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::settings;
+use crate::databases::SettingReading;
 use crate::facts::catalog::postgres::{SynchronousCommit, SynchronousCommitOverride};
-use crate::facts::{Choice, Reading, Source, UnknownReason};
+use crate::facts::{Choice, Reading, Source};
 use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES, SLOT, SLOTS};
 use crate::host::{Host, Question, path_from_bytes};
 use crate::text::{decode_display_safe, display_path, display_safe};
@@ -53,7 +54,8 @@ struct SettingOverride {
 struct PgSetting {
     value: Vec<u8>,
     origin: String,
-    file: Option<(String, u32)>,
+    /// The line of a configuration file that sets the value, if the server shows it.
+    line: Option<Source>,
 }
 
 const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
@@ -71,78 +73,85 @@ const SESSION_SOURCES: [&str; 6] = [
 /// `None` if the server does not answer, so that the files are the only source.
 pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
-    let lines = || answer.split(|b| *b == b'\n');
-    let rows: BTreeMap<_, _> = lines().filter_map(parse_setting).collect();
-    let overrides = rows
-        .get(OVERRIDES)
-        .map(|_| lines().filter_map(parse_override).collect());
+    let fields = |line: &[u8]| -> ReplyLine {
+        let line = String::from_utf8_lossy(line);
+        line.split('\t').map(decode_display_safe).collect()
+    };
+    let lines: Vec<ReplyLine> = answer.split(|b| *b == b'\n').map(fields).collect();
+    let of_kind = |kind: &'static str| {
+        lines
+            .iter()
+            .filter(move |line| line.first().is_some_and(|first| first == kind.as_bytes()))
+    };
+    let rows: BTreeMap<_, _> = lines.iter().filter_map(parse_setting).collect();
+    let overrides = rows.get(OVERRIDES);
     let socket = display_path(socket);
     let inactive_slot = match rows.get(SLOTS) {
         Some(row) => {
             let source = Source::Server {
                 socket: socket.clone(),
             };
-            Reading::known(row.value.as_slice(), source).and_then(|count| {
-                let slot = lines().find_map(parse_inactive_slot).transpose()?;
-                match (count, &slot) {
-                    (b"0", None) | (b"1", Some(_)) => Ok(slot),
-                    _ => Err("the server's list of replication slots is malformed".to_owned()),
-                }
+            let slot = of_kind(SLOT).next();
+            Reading::known(row.value.as_slice(), source).and_then(|count| match (count, slot) {
+                (b"0", None) => Ok(None),
+                (b"1", Some(line)) => match parse_inactive_slot(line) {
+                    None => {
+                        Err("the amount of WAL retained by the slot is not a number".to_owned())
+                    }
+                    slot => Ok(slot),
+                },
+                _ => Err("the server's list of replication slots is malformed".to_owned()),
             })
         }
-        None => Reading::unknown(
-            UnknownReason::NotCollected,
-            "the server did not list its replication slots",
-        ),
+        None => Reading::uncollected("the server did not list its replication slots"),
     };
-    (!rows.is_empty()).then(|| SettingsReply {
-        has_truncated_overrides: rows.get(OVERRIDES).is_some_and(|row| row.value == b"more"),
+    let has_truncated_overrides = overrides.is_some_and(|row| row.value == b"more");
+    let overrides = overrides.map(|_| of_kind(OVERRIDE).filter_map(parse_override).collect());
+    (!rows.is_empty()).then_some(SettingsReply {
         socket,
         rows,
         overrides,
+        has_truncated_overrides,
         inactive_slot,
     })
 }
 
-fn parse_override(line: &[u8]) -> Option<SettingOverride> {
-    let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(decode_display_safe);
-    fields.next().filter(|kind| kind == OVERRIDE.as_bytes())?;
-    let mut text = || fields.next().map(|field| display_safe(&field));
-    let (database, role, name) = (text()?, text()?, text()?);
+/// The fields of one line, with their escapes decoded.
+type ReplyLine = Vec<Vec<u8>>;
+
+fn parse_override(line: &ReplyLine) -> Option<SettingOverride> {
+    let [_, database, role, name, value, ..] = line.as_slice() else {
+        return None;
+    };
+    let [database, role, name] = [database, role, name].map(|field| display_safe(field));
     Some(SettingOverride {
         database,
         role,
         name,
-        value: fields.next()?,
+        value: value.clone(),
     })
 }
 
-fn parse_inactive_slot(line: &[u8]) -> Option<Result<InactiveSlot, String>> {
-    let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(decode_display_safe);
-    fields.next().filter(|kind| kind == SLOT.as_bytes())?;
-    let mut text = || {
-        fields
-            .next()
-            .map(|field| display_safe(&field))
-            .unwrap_or_default()
+fn parse_inactive_slot(line: &ReplyLine) -> Option<InactiveSlot> {
+    let [_, name, status, retained, most_retained, ..] = line.as_slice() else {
+        return None;
     };
-    let (name, status) = (text(), text());
-    let mut bytes = || {
-        let number = text().parse::<i64>();
-        // On a standby the number is negative if the slot is ahead of the WAL received.
-        number
-            .map(|bytes| u64::try_from(bytes).unwrap_or(0))
-            .map_err(|_| "the amount of WAL retained by the slot is not a number".to_owned())
+    // On a standby the number is negative if the slot is ahead of the WAL received.
+    let bytes = |field: &[u8]| {
+        Some(
+            display_safe(field)
+                .parse::<i64>()
+                .ok()?
+                .max(0)
+                .unsigned_abs(),
+        )
     };
-    let sizes = bytes().and_then(|retained| Ok((retained, bytes()?)));
-    Some(sizes.map(|(retained, most_retained)| InactiveSlot {
-        name,
-        status,
-        retained,
-        most_retained,
-    }))
+    Some(InactiveSlot {
+        name: display_safe(name),
+        status: display_safe(status),
+        retained: bytes(retained)?,
+        most_retained: bytes(most_retained)?,
+    })
 }
 
 impl SettingOverride {
@@ -174,32 +183,20 @@ fn quote_identifier(name: &str) -> String {
 
 /// Parses one line of the answer to [`Question::PgSettings`]. The fields are made display-safe
 /// again, because a capture may contain anything.
-fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
-    let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(decode_display_safe);
-    let name = display_safe(&fields.next()?);
-    let value = fields.next()?;
-    let mut text = || {
-        fields
-            .next()
-            .map(|field| display_safe(&field))
-            .unwrap_or_default()
+fn parse_setting(line: &ReplyLine) -> Option<(String, PgSetting)> {
+    let [name, value, rest @ ..] = line.as_slice() else {
+        return None;
     };
-    let (unit, origin, file, number) = (text(), text(), text(), text());
-    let value = value_in_kb(&value, &unit).map_or(value, String::into_bytes);
-    let file = number
-        .parse()
-        .ok()
-        .filter(|_| !file.is_empty())
-        .map(|number| (file, number));
-    (!name.is_empty()).then_some((
-        name,
-        PgSetting {
-            value,
-            origin,
-            file,
-        },
-    ))
+    let text = |at| rest.get(at).map(|field: &Vec<u8>| display_safe(field));
+    let [unit, origin, file, number] = [0, 1, 2, 3].map(|at| text(at).unwrap_or_default());
+    let value = value_in_kb(value, &unit).map_or_else(|| value.clone(), String::into_bytes);
+    let number = number.parse().ok().filter(|_| !file.is_empty());
+    let setting = PgSetting {
+        value,
+        origin,
+        line: number.map(|number| Source::from_file_line(file, number)),
+    };
+    (!name.is_empty()).then(|| (display_safe(name), setting))
 }
 
 /// Converts a value to kB, because its unit depends on the server's release and build. `None` for
@@ -235,17 +232,14 @@ impl SettingsReply {
     }
 
     /// The value that applies to all sessions; `None` if the server does not report one.
-    pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    pub fn setting_reading(&self, name: &str) -> Option<SettingReading> {
         let row = self.rows.get(name)?;
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
             let everybodys = all.find(|one| one.applies_to_all_sessions() && one.name == name)?;
             return Some(Reading::known(everybodys.value.clone(), self.source()));
         }
-        let source = match &row.file {
-            Some((file, line)) => Source::from_file_line(file, *line),
-            None => self.source(),
-        };
+        let source = row.line.clone().unwrap_or_else(|| self.source());
         Some(Reading::known(row.value.clone(), source))
     }
 
@@ -258,15 +252,13 @@ impl SettingsReply {
     /// The values that `wal_compression` accepts. Absent before PostgreSQL 15, where the setting is
     /// a switch.
     pub fn wal_compressions(&self) -> Reading<Vec<String>> {
-        let words = self
-            .rows
-            .get(COMPRESSIONS)
-            .map(|row| display_safe(&row.value))
-            .filter(|words| !words.is_empty());
-        let Some(words) = words else {
-            return Reading::absent("the server lists no values for wal_compression");
-        };
-        Reading::known(words.split(',').map(str::to_owned).collect(), self.source())
+        match self.rows.get(COMPRESSIONS) {
+            Some(row) if !row.value.is_empty() => {
+                let words = display_safe(&row.value);
+                Reading::known(words.split(',').map(str::to_owned).collect(), self.source())
+            }
+            _ => Reading::absent("the server lists no values for wal_compression"),
+        }
     }
 
     pub fn synchronous_commit_overrides(&self) -> Reading<Vec<SynchronousCommitOverride>> {
@@ -275,20 +267,18 @@ impl SettingsReply {
                 "the server did not report the settings of databases and roles",
             );
         };
-        let mut own = all
+        let own = all
             .iter()
             .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::parse_word(&settings::normalise_enum_value(
-                SYNCHRONOUS_COMMIT,
-                &display_safe(one.value.trim_ascii()).to_ascii_lowercase(),
-            ))?;
+            let word = display_safe(one.value.trim_ascii()).to_ascii_lowercase();
+            let word = settings::normalise_enum_value(SYNCHRONOUS_COMMIT, &word);
             Ok(SynchronousCommitOverride {
                 owner: one.database_and_role_text(),
-                value,
+                value: SynchronousCommit::parse_word(&word)?,
             })
         };
-        Reading::known((), self.source()).and_then(|()| own.by_ref().map(read).collect())
+        Reading::known((), self.source()).and_then(|()| own.map(read).collect())
     }
 
     pub fn version(&self) -> Option<Reading<Version>> {
@@ -308,6 +298,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::UnknownReason;
     use crate::testing::FakeHost;
 
     fn settings_reply(text: &[u8]) -> Option<SettingsReply> {

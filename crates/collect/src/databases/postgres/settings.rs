@@ -3,10 +3,8 @@
 
 use std::sync::LazyLock;
 
-use crate::facts::{
-    FactSet, KeyInfo, Reading, ServerArea, Source, Subject, UnknownReason, Value, ValueKind,
-    catalog,
-};
+use crate::databases::SettingReading;
+use crate::facts::{KeyInfo, Reading, ServerArea, Source, Value, ValueKind, catalog};
 use crate::servers::{self, PostgresSettingRow, ValueExposure};
 use crate::ternary::Ternary;
 use crate::text::display_safe;
@@ -15,39 +13,23 @@ use walwise_model::text::JoinText;
 
 pub struct ConfigParameter {
     pub name: &'static str,
-    fact: &'static KeyInfo,
+    pub fact: &'static KeyInfo,
     row: &'static PostgresSettingRow,
 }
 
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
-    let mut all = Vec::new();
-    for row in servers::server_settings_table()
-        .postgres
-        .iter()
-        .filter(|row| row.read)
-    {
-        for name in &row.names {
-            let fact =
-                catalog::find_by_name(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
-            all.extend(fact.map(|fact| ConfigParameter { name, fact, row }));
-        }
-    }
-    all
+    let rows = servers::server_settings_table().postgres.iter();
+    let parameters = rows.filter(|row| row.read).flat_map(|row| {
+        row.names.iter().filter_map(move |name| {
+            let fact = row.fact.clone().unwrap_or_else(|| format!("pg.{name}"));
+            let fact = catalog::find_by_name(&fact)?;
+            Some(ConfigParameter { name, fact, row })
+        })
+    });
+    parameters.collect()
 });
 
 impl ConfigParameter {
-    /// `configured` is `None` if all files were read and none of them sets a value.
-    pub fn insert_parameter_fact(
-        &self,
-        facts: &mut FactSet,
-        cluster: &Subject,
-        configured: Option<Reading<Vec<u8>>>,
-        version: Option<&Version>,
-    ) {
-        let reading = self.value_in_force(configured, version);
-        facts.insert_untyped_value(cluster, self.fact, reading);
-    }
-
     /// Equal values in different spellings give equal results.
     pub fn parse_value(&self, value: &[u8], version: Option<&Version>) -> Result<Value, String> {
         let text = &display_safe(value.trim_ascii()).to_ascii_lowercase();
@@ -82,47 +64,36 @@ impl ConfigParameter {
             .is_some_and(|leave| matches!(leave, ValueExposure::Shape))
     }
 
-    fn value_in_force(
+    /// `configured` is `None` if all files were read and none of them sets a value.
+    pub fn value_in_force(
         &self,
-        configured: Option<Reading<Vec<u8>>>,
+        configured: Option<SettingReading>,
         version: Option<&Version>,
     ) -> Reading<Value> {
         let name = self.name;
-        if let Some(version) = version
-            && self.row.exists_or_is_assumed_in(version) == Ternary::False
-        {
-            return Reading::absent(format!(
+        let release = version.map(|version| (self.row.exists_or_is_assumed_in(version), version));
+        match (configured, release) {
+            (_, Some((Ternary::False, version))) => Reading::absent(format!(
                 "PostgreSQL {} has no {name}",
                 version.numeric_part()
-            ));
-        }
-        match (configured, version) {
-            (Some(Reading::Known { value, source }), _) => {
+            )),
+            (Some(configured), _) => configured.and_then_reading(|value, source| {
                 let text = display_safe(value.trim_ascii());
                 if self.has_unknown_unit(&text, version) {
-                    let detail = format!(
+                    return Reading::uncollected(format!(
                         "{source}: the unit of {name} = {text} depends on the server's version, which is unknown"
-                    );
-                    return Reading::unknown(UnknownReason::NotCollected, detail);
+                    ));
                 }
                 Reading::known(value, source).and_then(|value| self.parse_value(&value, version))
-            }
-            (Some(unknown), _) => unknown.into_unknown_reading(),
-            (None, None) => Reading::unknown(
-                UnknownReason::NotCollected,
-                format!(
-                    "{name} is not set, and its default depends on the server's version, which is unknown"
-                ),
-            ),
-            (None, Some(version))
-                if self.row.exists_or_is_assumed_in(version) == Ternary::Unknown =>
-            {
-                Reading::ambiguous(format!(
-                    "some minor releases of PostgreSQL {} lack {name}",
-                    version.numeric_part()
-                ))
-            }
-            (None, Some(version)) => {
+            }),
+            (None, None) => Reading::uncollected(format!(
+                "{name} is not set, and its default depends on the server's version, which is unknown"
+            )),
+            (None, Some((Ternary::Unknown, version))) => Reading::ambiguous(format!(
+                "some minor releases of PostgreSQL {} lack {name}",
+                version.numeric_part()
+            )),
+            (None, Some((Ternary::True, version))) => {
                 let of = format!("PostgreSQL {}", major_version_text(version));
                 match self.row.default_in(version) {
                     Some(default) => Reading::known(default, Source::Default { of })
@@ -250,14 +221,14 @@ pub fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
             clippy::cast_sign_loss,
             reason = "at most 10^6 TB, not negative"
         )]
-        // The server counts all sizes that are read here in kB or more.
+        // In the server, every size that is read here is a whole number of kB.
         Some(number) => Some((number * unit as f64) as u64 / 1024 * 1024),
         None => parse_count(number)?.checked_mul(unit),
     };
     bytes.ok_or_else(|| format!("`{text}` exceeds the maximum"))
 }
 
-/// The number of a value and its unit, which is `implied` if the value names none.
+/// Splits a value into its number and its unit. `implied` is the unit of a value without one.
 fn split_unit<'a, T: Copy>(
     value: &'a str,
     units: &[(&str, T)],
@@ -295,6 +266,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::{FactSet, Subject, UnknownReason};
     use crate::testing::displayed_notes_and_readings;
 
     fn parameter_by_name(name: &str) -> &'static ConfigParameter {
@@ -321,12 +293,9 @@ mod tests {
                     word.as_bytes().to_vec(),
                     Source::from_file_line("/pg/postgresql.conf", 3),
                 );
-                setting.insert_parameter_fact(
-                    &mut facts,
-                    &cluster,
-                    Some(configured),
-                    Some(&parse_version("18.4")),
-                );
+                let reading =
+                    setting.value_in_force(Some(configured), Some(&parse_version("18.4")));
+                facts.insert_untyped_value(&cluster, key, reading);
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
                         assert_eq!(value.to_string(), *word, "{}", key.name);
@@ -503,12 +472,9 @@ mod tests {
                 text.as_bytes().to_vec(),
                 Source::from_file_line("/pg/postgresql.conf", 3),
             );
-            parameter_by_name("max_wal_size").insert_parameter_fact(
-                &mut facts,
-                &cluster,
-                Some(written),
-                of.as_ref(),
-            );
+            let setting = parameter_by_name("max_wal_size");
+            let reading = setting.value_in_force(Some(written), of.as_ref());
+            facts.insert_untyped_value(&cluster, setting.fact, reading);
             match (facts.reading(&cluster, fact), expected) {
                 (Reading::Known { value, .. }, Some(bytes)) => {
                     assert_eq!(value, &Value::Whole(bytes), "{text}");
@@ -619,7 +585,8 @@ mod tests {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
                 let reading = Reading::known(value.clone(), Source::from_file_line("/pg/postgresql.conf", 1));
-                setting.insert_parameter_fact(&mut facts, &cluster, Some(reading), Some(&parse_version("16")));
+                let reading = setting.value_in_force(Some(reading), Some(&parse_version("16")));
+                facts.insert_untyped_value(&cluster, setting.fact, reading);
                 let shown = displayed_notes_and_readings(&facts);
                 prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
             }

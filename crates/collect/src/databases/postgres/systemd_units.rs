@@ -5,13 +5,14 @@
 //! Each instance of a template has its own directory, and only enabled instances are found.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::facts::Source;
-use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
+use crate::host::{ConfigDialect, Host, path_from_bytes};
 use crate::text::display_path;
 
-/// Highest precedence first.
+/// Directories of unit files, highest precedence first (systemd.unit(5)).
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -22,30 +23,24 @@ const DIRECTORIES: [&str; 4] = [
 const ENABLED_UNITS_DIRECTORY: &str = "/etc/systemd/system/multi-user.target.wants";
 
 pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
-    let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
-    let identity = |directory: &str| {
-        host.stat(Path::new(directory))
-            .ok()
-            .map(|stat| stat.file_id())
-    };
+    let mut listed: BTreeSet<PathBuf> = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([ENABLED_UNITS_DIRECTORY]) {
+        let directory = Path::new(directory);
         // /lib is often a link to /usr/lib, whose hundreds of names would then be listed twice.
-        if identity(directory).is_some_and(|identity| !seen.insert(identity)) {
+        let identity = host.stat(directory).map(|stat| stat.file_id());
+        if identity.is_ok_and(|identity| !seen.insert(identity)) {
             continue;
         }
-        let names = host
-            .list_directory(Path::new(directory))
-            .unwrap_or_default();
-        let names = names
+        let names = host.list_directory(directory).unwrap_or_default();
+        let ours = names
             .iter()
-            .map(|name| path_bytes(Path::new(name)).to_vec());
-        let ours = names.filter(|name| name.starts_with(b"postgresql"));
-        listed.insert(directory, ours.collect());
+            .filter(|name| name.as_encoded_bytes().starts_with(b"postgresql"));
+        listed.extend(ours.map(|name| directory.join(name)));
     }
-    let units: BTreeSet<&Vec<u8>> = listed
-        .values()
-        .flatten()
+    let units: BTreeSet<&[u8]> = listed
+        .iter()
+        .filter_map(|path| path.file_name().map(OsStr::as_encoded_bytes))
         .filter(|name| name.ends_with(b".service"))
         .collect();
     units
@@ -54,72 +49,54 @@ pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
         .collect()
 }
 
+/// `listed` holds the paths of all unit files and drop-in directories.
 fn unit_data_directory(
     host: &dyn Host,
     unit: &[u8],
-    listed: &BTreeMap<&str, BTreeSet<Vec<u8>>>,
+    listed: &BTreeSet<PathBuf>,
 ) -> Option<(PathBuf, Source)> {
     let stem = unit.strip_suffix(b".service")?;
-    let (template, instance) = match stem.iter().position(|b| *b == b'@') {
-        Some(at) => (
-            Some([stem.get(..=at)?, b".service"].concat()),
-            stem.get(at + 1..)?,
-        ),
-        None => (None, &b""[..]),
-    };
+    let sign = stem.iter().position(|b| *b == b'@');
+    let (prefix, instance) = stem.split_at(sign.map_or(stem.len(), |at| at + 1));
     // A template without an instance starts no server.
-    if template.is_some() && instance.is_empty() {
+    if sign.is_some() && instance.is_empty() {
         return None;
     }
-    let names: Vec<Vec<u8>> = [Some(unit.to_vec()), template]
-        .into_iter()
-        .flatten()
-        .collect();
-    let has =
-        |directory: &str, name: &[u8]| listed.get(directory).is_some_and(|all| all.contains(name));
-    let at = |directory: &str, name: &[u8]| Path::new(directory).join(path_from_bytes(name));
-    let mut files: Vec<PathBuf> = Vec::new();
+    let mut names = vec![unit.to_vec(), [prefix, b".service"].concat()];
+    names.dedup();
+    let places = |name: &[u8]| {
+        let name = path_from_bytes(name);
+        DIRECTORIES
+            .map(|directory| Path::new(directory).join(&name))
+            .into_iter()
+            .filter(|path| listed.contains(path))
+    };
+    let main = names.iter().find_map(|name| places(name).next());
+    let mut files = Vec::from_iter(main);
     for name in &names {
-        files.extend(
-            DIRECTORIES
-                .iter()
-                .find(|d| has(d, name))
-                .map(|directory| at(directory, name)),
-        );
-        if !files.is_empty() {
-            break;
-        }
-    }
-    for name in &names {
-        let dropped = [name.as_slice(), b".d"].concat();
-        for directory in DIRECTORIES.iter().rev().filter(|d| has(d, &dropped)) {
-            let directory = at(directory, &dropped);
+        for directory in places(&[name.as_slice(), b".d"].concat()).rev() {
             let parts = host.list_directory(&directory).unwrap_or_default();
             let parts = parts
                 .iter()
-                .filter(|part| path_bytes(Path::new(part)).ends_with(b".conf"));
+                .filter(|part| part.as_encoded_bytes().ends_with(b".conf"));
             files.extend(parts.map(|part| directory.join(part)));
         }
     }
     let mut found: BTreeMap<Vec<u8>, (PathBuf, Source)> = BTreeMap::new();
     for file in files {
-        for setting in host
-            .config_directives(&file, ConfigDialect::Service)
-            .unwrap_or_default()
-        {
-            let Some(path) = resolve_specifiers(&setting.value, stem, instance) else {
-                continue;
-            };
-            let source = Source::from_file_line(display_path(&file), setting.line);
-            if path.is_absolute() {
+        let settings = host.config_directives(&file, ConfigDialect::Service);
+        for setting in settings.unwrap_or_default() {
+            let path = resolve_specifiers(&setting.value, stem, instance);
+            if let Some(path) = path.filter(|path| path.is_absolute()) {
+                let source = Source::from_file_line(display_path(&file), setting.line);
                 found.insert(setting.key, (path, source));
             }
         }
     }
     // `-D` on the command line overrides PGDATA.
-    found
-        .remove(b"data".as_slice())
-        .or_else(|| found.remove(b"pgdata".as_slice()))
+    [b"data".as_slice(), b"pgdata"]
+        .into_iter()
+        .find_map(|key| found.remove(key))
 }
 
 /// Resolves the specifiers `%i`, `%I`, `%N` and `%%` (systemd.unit(5), *Specifiers*). `None` for
