@@ -9,7 +9,7 @@ use super::report::{
     FieldReading, PciAddress, conflicting, not_reported, parse_pci_address, unrecognised_value,
 };
 use super::synonyms::{self, Synonyms};
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default)]
@@ -57,6 +57,16 @@ impl ToolOutputFields {
         self.values.contains_key(key)
     }
 
+    /// `None` if the key is missing, as in the output of some versions.
+    pub fn parse_optional_value<T: Copy>(
+        &self,
+        key: &str,
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> Option<FieldReading<T>> {
+        self.contains_key(key)
+            .then(|| self.parse_lowercase_value(key, meaning))
+    }
+
     pub fn parse_lowercase_value<T: Copy>(
         &self,
         key: &str,
@@ -68,6 +78,14 @@ impl ToolOutputFields {
             Some(Ok(value)) => meaning(&value.to_ascii_lowercase())
                 .map_or_else(|| unrecognised_value(key, value), Ok),
         }
+    }
+}
+
+/// Parses exactly the listed words.
+pub fn listed<T: Copy>(meanings: &'static [(&'static str, T)]) -> impl Fn(&str) -> Option<T> {
+    |word| {
+        let row = meanings.iter().find(|(known, _)| *known == word);
+        row.map(|(_, meaning)| *meaning)
     }
 }
 
@@ -106,7 +124,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
             .collect();
         display_safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
     };
-    answer.split(|b| *b == b'\n').map(show).collect()
+    byte_lines(answer).map(show).collect()
 }
 
 /// Parses a field whose key contains colons, such as

@@ -7,31 +7,29 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{BootMountEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
+use super::{
+    BootMountEntry, COMMAND_LINE, is_luks_mapping_of, named_device, note_unread_file,
+    split_options, visible_mount_at,
+};
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
 pub fn record_command_line(host: &dyn Host, facts: &mut FactSet) {
-    let machine = Subject::host();
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
             let unread = unexamined_or_unmet_parameters(host, facts, &settings);
-            facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
+            facts.insert_host(&boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root_mount_from_rootflags(&settings) {
                 entry.insert_boot_facts(facts);
             }
         }
         Err(miss) => {
             let _ = note_unread_file(facts, &miss, COMMAND_LINE);
-            facts.insert(
-                &machine,
-                &boot::PARAMETERS_UNREAD,
-                error_reading(&miss, COMMAND_LINE),
-            );
+            facts.insert_host(&boot::PARAMETERS_UNREAD, error_reading(&miss, COMMAND_LINE));
         }
     }
 }
@@ -62,7 +60,7 @@ fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEn
         point: b"/".to_vec(),
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
-        options: flags.value.clone(),
+        options: split_options(&flags.value),
         dump_and_pass: None,
         is_complete: last_directive(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
@@ -148,20 +146,11 @@ fn escape_mapping_name(name: &str) -> String {
 
 /// `header` is `luks-UUID` or `UUID`.
 fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
-    let header = header
-        .strip_prefix("luks-")
-        .unwrap_or(header)
-        .replace('-', "");
+    let header = header.strip_prefix("luks-").unwrap_or(header);
     facts
         .known_values_by_subject(&block::DM_UUID)
         .iter()
-        .any(|(_, uuid)| {
-            uuid.starts_with("CRYPT-LUKS")
-                && uuid
-                    .split('-')
-                    .nth(2)
-                    .is_some_and(|active| active == header)
-        })
+        .any(|(_, uuid)| is_luks_mapping_of(uuid, header))
 }
 
 fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {
@@ -174,6 +163,7 @@ fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Subject;
     use crate::facts::catalog::host;
     use crate::host::Question;
     use crate::testing::FakeHost;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use super::super::fields::ToolOutputFields;
 use super::super::report::{FieldReading, conflicting, parse_disk_cache, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
+use crate::text::is_decimal;
 
 #[derive(Clone, Debug)]
 pub struct PhysicalDisk {
@@ -31,11 +32,10 @@ impl VolumeMemberLine {
     /// Parses the members that a line names. In most versions a line names one member, but
     /// `Drive(s) (Channel,Device) : 0,0 0,1` names all. Any other line names no member.
     pub fn parse_members_in_field((key, value): (String, String)) -> Vec<Self> {
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered = key
             .strip_prefix("segment ")
             .or_else(|| key.strip_prefix("device "))
-            .is_some_and(is_number);
+            .is_some_and(is_decimal);
         if key == "drive(s) (channel,device)" {
             let places = value.split_whitespace();
             return places
@@ -62,16 +62,13 @@ impl VolumeMemberLine {
     fn index_in_disk_list(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let (serial, place) = (self.serial(), self.port_address());
         let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
-        let by_serial = indices_of_matching_disks(disks, |disk| is_kin(disk) == Some(true));
-        let by_place = indices_of_matching_disks(disks, |disk| {
+        let by_serial = only_matching_disk(disks, |disk| is_kin(disk) == Some(true));
+        let by_place = only_matching_disk(disks, |disk| {
             let is_there = place.is_some_and(|place| disk.port_addresses().contains(&Some(place)));
             // A different serial number means a different disk, even at the same port.
             is_kin(disk) != Some(false) && (is_there || self.number() == Some(&disk.number))
         });
-        match (by_serial.as_slice(), by_place.as_slice()) {
-            ([one], _) | (_, [one]) => Some(*one),
-            _ => None,
-        }
+        by_serial.or(by_place)
     }
 
     /// The disk's number; older firmware does not print it.
@@ -105,38 +102,28 @@ impl VolumeMemberLine {
             })
         };
         let bare = || match parts.as_slice() {
-            [channel, device] => Some((
-                PortKind::Channel,
-                channel.parse().ok()?,
-                device.parse().ok()?,
-            )),
+            [channel, device] => Some((CHANNEL, channel.parse().ok()?, device.parse().ok()?)),
             _ => None,
         };
         PORTS
             .iter()
-            .find_map(|(kind, unit, port)| Some((*kind, number(unit)?, number(port)?)))
+            .find_map(|kind| Some((*kind, number(kind.0)?, number(kind.1)?)))
             .or_else(bare)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PortKind {
-    Connector,
-    Enclosure,
-    Backplane,
-    Channel,
-}
-
-const PORTS: [(PortKind, &str, &str); 4] = [
-    (PortKind::Connector, "connector", "device"),
-    (PortKind::Enclosure, "enclosure", "slot"),
-    (PortKind::Backplane, "backplane", "slot"),
-    (PortKind::Channel, "channel", "device"),
+/// Kinds of ports: the words for the connector, enclosure, backplane or channel, and for the port.
+const PORTS: [(&str, &str); 4] = [
+    ("connector", "device"),
+    ("enclosure", "slot"),
+    ("backplane", "slot"),
+    CHANNEL,
 ];
+const CHANNEL: (&str, &str) = ("channel", "device");
 
 /// The kind of port, the number of its connector, enclosure, backplane or channel, and the port's
 /// own number.
-type PortAddress = (PortKind, u32, u32);
+type PortAddress = ((&'static str, &'static str), u32, u32);
 
 /// False for a serial number that was masked before the output was published: with asterisks,
 /// hashes or one repeated letter.
@@ -154,16 +141,11 @@ fn is_same_serial(one: &str, other: &str) -> bool {
     !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
-fn indices_of_matching_disks(
-    disks: &[PhysicalDisk],
-    is: impl Fn(&PhysicalDisk) -> bool,
-) -> Vec<usize> {
-    disks
-        .iter()
-        .enumerate()
-        .filter(|(_, disk)| is(disk))
-        .map(|(at, _)| at)
-        .collect()
+/// The index of the disk that matches, unless several do.
+fn only_matching_disk(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Option<usize> {
+    let mut indices = (0..).zip(disks).filter(|(_, disk)| is(disk));
+    let (at, _) = indices.next()?;
+    indices.next().is_none().then_some(at)
 }
 
 impl PhysicalDisk {
@@ -193,7 +175,7 @@ impl PhysicalDisk {
         };
         PORTS
             .iter()
-            .find_map(|(kind, one, other)| Some((*kind, number(unit, one)?, number(port, other)?)))
+            .find_map(|kind| Some((*kind, number(unit, kind.0)?, number(port, kind.1)?)))
     }
 
     fn channel_address(&self) -> Option<PortAddress> {
@@ -205,7 +187,7 @@ impl PhysicalDisk {
             .trim();
         let (channel, device) = text.split('(').next()?.split_once(',')?;
         Some((
-            PortKind::Channel,
+            CHANNEL,
             channel.trim().parse().ok()?,
             device.trim().parse().ok()?,
         ))
@@ -271,7 +253,10 @@ pub struct DiskInventory {
 }
 
 impl DiskInventory {
-    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[VolumeMemberLine]]) -> Self {
+    pub fn new<'m>(
+        disks: Vec<PhysicalDisk>,
+        members: impl Iterator<Item = &'m [VolumeMemberLine]>,
+    ) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
             .filter(|disk| !disk.is_not_a_disk())
@@ -282,7 +267,7 @@ impl DiskInventory {
         let mut unmatched: BTreeMap<&str, usize> = BTreeMap::new();
         for volume in members {
             let mut own: BTreeMap<&str, usize> = BTreeMap::new();
-            for member in *volume {
+            for member in volume {
                 match member
                     .index_in_disk_list(&disks)
                     .and_then(|at| named.get_mut(at))
