@@ -139,6 +139,18 @@ fn config_argument_candidate<'a>(
     }
 }
 
+/// A server whose data directory was found, running or not.
+struct MysqlInstance {
+    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
+    path: PathBuf,
+    /// The data directory's path in the server's mount namespace.
+    server_path: PathBuf,
+    data_source: Source,
+    edition: ProductVersion,
+    server: Option<ServerProcess>,
+    conf: ServerConfig,
+}
+
 /// Whether the directory has the entries `mysql` and `ibdata1`, which a server creates in its data
 /// directory by default. A directory to which access is denied counts as a data directory.
 fn may_be_data_directory(host: &dyn Host, path: &Path) -> bool {

@@ -11,7 +11,6 @@ mod cluster;
 mod conf;
 mod counters;
 mod io_uring;
-mod process;
 mod server;
 mod settings;
 mod systemd_units;
@@ -26,7 +25,9 @@ use server::SettingsReply;
 
 use super::ConfigArgument;
 use super::mount_namespace::ServerHost;
-use super::server_processes::{self, SERVER_RUNNING, ServingProof, own_effective_uid};
+use super::server_processes::{
+    self, CommandLineOption, SERVER_RUNNING, ServerProcess, ServingProof, own_effective_uid,
+};
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::start_time;
@@ -39,7 +40,7 @@ use crate::host::{
     Host, HostErrorKind, HostTimestamp, LogFileKind, Question, Tool, path_from_bytes,
 };
 use crate::host_readings::{file_reading, programs_disabled_reading, tool_reading};
-use crate::text::{display_path, display_safe};
+use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
@@ -258,13 +259,8 @@ fn running_candidates(
     request: &Request,
     facts: &mut FactSet,
 ) -> Vec<ClusterCandidate<'static>> {
-    let listed = server_processes::read_server_processes(
-        host,
-        request,
-        ServerArea::Pg,
-        process::parse_option,
-        facts,
-    );
+    let listed =
+        server_processes::read_server_processes(host, request, ServerArea::Pg, parse_option, facts);
     let (servers, _) = match listed {
         Ok(listed) => listed,
         Err(miss) => {
@@ -279,9 +275,9 @@ fn running_candidates(
     };
     let mut leads = Vec::new();
     for server in servers {
-        let home = process::process_data_directory(host, &server);
+        let home = process_data_directory(host, &server);
         let home = home.filter(|home| home.is_absolute());
-        let config_file = process::last_option_value(&server, "config_file")
+        let config_file = last_option_value(&server, "config_file")
             .map(path_from_bytes)
             .filter(|path| path.is_absolute())
             .or_else(|| Some(home.as_ref()?.join("postgresql.conf")));
@@ -306,6 +302,45 @@ fn running_candidates(
 
 #[cfg(test)]
 mod tests;
+
+// Running servers: options of the command line and the data directory that they name.
+
+/// The key of the option `-D`; setting names have no dash.
+const DATA_DIRECTORY_OPTION: &str = "-D";
+
+/// The value of the option's last occurrence, which is the one that counts.
+fn last_option_value<'a>(server: &'a ServerProcess, name: &str) -> Option<&'a [u8]> {
+    server.option_values(name).next_back().flatten()
+}
+
+/// At its start a server changes into its data directory (ChangeToDataDir), so the working
+/// directory replaces a missing or relative path.
+fn process_data_directory(host: &dyn Host, server: &ServerProcess) -> Option<PathBuf> {
+    let told = last_option_value(server, DATA_DIRECTORY_OPTION)
+        .map(path_from_bytes)
+        .or_else(|| server.environment_variable("PGDATA").map(path_from_bytes));
+    let is_set = |name| last_option_value(server, name).is_some();
+    match told {
+        Some(home) if home.is_absolute() => Some(home),
+        None if is_set("config_file") || is_set("data_directory") => None,
+        home => host
+            .link_target(Path::new(&format!("/proc/{}/cwd", server.pid)))
+            .ok()
+            .or(home),
+    }
+}
+
+fn parse_option(line: &str) -> Option<CommandLineOption> {
+    let (option, value) = line.split_once(' ')?;
+    let (name, value) = match option {
+        "-D" => (DATA_DIRECTORY_OPTION, value),
+        "-p" => ("port", value),
+        "-k" => ("unix_socket_directories", value),
+        "-c" => value.split_once('=')?,
+        _ => return None,
+    };
+    Some((name.to_owned(), Some(decode_display_safe(value))))
+}
 
 // The settings that are certainly in force in a running server which does not report them.
 //

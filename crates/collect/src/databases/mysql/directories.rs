@@ -8,9 +8,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::instance::MysqlInstance;
 use super::options::join_base_and_path_value;
-use super::{VariablesReply, settings};
+use super::{MysqlInstance, VariablesReply, settings};
 use crate::databases::mount_namespace::ServerHost;
 use crate::databases::{ServerConfig, SettingReading};
 use crate::facts::catalog::mysql;
@@ -189,7 +188,10 @@ impl ServerDirectoryResolver<'_> {
             // The server refuses to start if both `log_bin` and `binlog_directory` name a
             // directory, so neither setting can be in force.
             Some(Reading::Known { source, .. })
-                if written.as_ref().is_some_and(prefix_has_directory)
+                if written
+                    .as_ref()
+                    .and_then(Reading::value)
+                    .is_some_and(|base| base.contains(&b'/'))
                     && !matches!(source, Source::Server { .. }) =>
             {
                 Reading::malformed(format!(
@@ -291,8 +293,4 @@ impl ServerDirectoryResolver<'_> {
         });
         self.directory(Some(setting))
     }
-}
-
-fn prefix_has_directory(base: &SettingReading) -> bool {
-    base.value().is_some_and(|base| base.contains(&b'/'))
 }

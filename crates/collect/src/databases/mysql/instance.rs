@@ -10,7 +10,7 @@ use super::directories::ServerDirectoryResolver;
 use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
 use super::{
-    DEFAULT_DATA_DIRECTORY, VariablesReply, configured_names, ignored_redo_settings,
+    DEFAULT_DATA_DIRECTORY, MysqlInstance, VariablesReply, configured_names, ignored_redo_settings,
     insert_mysql_counter_facts, may_be_data_directory, options, query_variables,
 };
 use crate::collector::Request;
@@ -29,17 +29,6 @@ pub struct InstanceCandidate<'a> {
     pub directory: Option<PathBuf>,
     pub config_argument: Option<ConfigArgument<'a>>,
     pub reader_uid: u32,
-}
-
-pub struct MysqlInstance {
-    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
-    pub path: PathBuf,
-    /// The data directory's path in the server's mount namespace.
-    pub server_path: PathBuf,
-    pub data_source: Source,
-    pub edition: ProductVersion,
-    server: Option<ServerProcess>,
-    conf: ServerConfig,
 }
 
 impl InstanceCandidate<'_> {

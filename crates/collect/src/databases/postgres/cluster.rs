@@ -10,7 +10,8 @@ use super::counters::ReplyReader;
 use super::server::{self, SettingsReply};
 use super::{
     conf, config_load_time, counters, data_checksums_reading, debian_version_and_name,
-    insert_wal_file_facts, io_uring, major_with_programs, process, settings, unknown_load_remedy,
+    insert_wal_file_facts, io_uring, last_option_value, major_with_programs, settings,
+    unknown_load_remedy,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::ServerHost;
@@ -67,7 +68,7 @@ impl<'a> ClusterCandidate<'a> {
         let option = self
             .server
             .as_ref()
-            .and_then(|server| process::last_option_value(server, "data_directory"))
+            .and_then(|server| last_option_value(server, "data_directory"))
             .and_then(absolute);
         let set = conf.setting_reading("data_directory");
         let configured = conf
@@ -238,7 +239,9 @@ impl PostgresCluster<'_> {
             facts.insert_known(&subject, key, text.clone(), source.clone());
         }
         facts.insert(&subject, &postgres::RUNNING, running.clone());
-        let wal = self.pg_wal_path(release);
+        let has_xlog = release.is_some_and(|release| release.number(0) < 10);
+        let wal = if has_xlog { "pg_xlog" } else { "pg_wal" };
+        let wal = self.server_data_path.join(wal);
         facts.insert(&subject, &postgres::WAL, host.real_host_directory(&wal));
         insert_wal_file_facts(host, &wal, &subject, facts);
         let tablespaces = self.tablespace_directories(host);
@@ -424,13 +427,6 @@ impl PostgresCluster<'_> {
             }
             (None, None) => format!("postgresql in {data}"),
         }
-    }
-
-    /// The directory of WAL files, often reached through a symbolic link (`pg_xlog` before 10).
-    fn pg_wal_path(&self, version: Option<&Version>) -> PathBuf {
-        let old = version.is_some_and(|version| version.number(0) < 10);
-        self.server_data_path
-            .join(if old { "pg_xlog" } else { "pg_wal" })
     }
 
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.

@@ -33,7 +33,9 @@ impl ConfigParameter {
     /// Equal values in different spellings give equal results.
     pub fn parse_value(&self, value: &[u8], version: Option<&Version>) -> Result<Value, String> {
         let text = &display_safe(value.trim_ascii()).to_ascii_lowercase();
-        if self.has_masked_names() {
+        // The host masks the names in such a value (see [`crate::host::Question::PgSettings`]).
+        let exposure = servers::settings_safe_to_read(ServerArea::Pg).get(self.name);
+        if matches!(exposure, Some(ValueExposure::Shape)) {
             return parse_standby_count(text).map(Value::Whole);
         }
         match self.fact.kind {
@@ -54,14 +56,6 @@ impl ConfigParameter {
             | ValueKind::List
             | ValueKind::Choices(_) => Ok(Value::Text(normalise_enum_value(self.name, text))),
         }
-    }
-
-    /// Whether the host masks names in the setting's value (see
-    /// [`crate::host::Question::PgSettings`]).
-    fn has_masked_names(&self) -> bool {
-        servers::settings_safe_to_read(ServerArea::Pg)
-            .get(self.name)
-            .is_some_and(|leave| matches!(leave, ValueExposure::Shape))
     }
 
     /// `configured` is `None` if all files were read and none of them sets a value.

@@ -1,4 +1,5 @@
 mod config_argument;
+mod process;
 
 use super::*;
 use crate::facts::catalog::postgres;

@@ -40,7 +40,7 @@ pub enum PlainFileKind {
 
 impl PlainFileKind {
     /// Fails for a file whose text an answer must not contain.
-    pub fn from_path(path: &Path) -> Result<Self, HostError> {
+    pub(crate) fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str = "not read, because the file may contain passwords; walwise reads only files and keys that it knows";
         Self::from_known_path(path).ok_or_else(|| HostError::failed(RESERVED))
     }
