@@ -52,7 +52,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use 
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'A plain-text report'
 script\t'A shell script that does nothing until you have read and edited it'
-json\t'The recommendation, for programs; with -v, the full report (schema: `walwise generate schema`)'
+json\t'The recommendation in machine-readable form; with -v, the full report (schema: `walwise generate schema`)'
 conf\t'Settings for postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab to change'
 udev\t'udev rules for block device settings'

@@ -204,7 +204,7 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         ("copy the commands of this row", copy.map_err(Into::into))
     };
     let copy_all = match &model.data.assumed_host {
-        Some(_) => Err("the fixes shown are for assumed facts"),
+        Some(_) => Err("the fixes shown are based on assumed facts"),
         None => require(
             !exporting && !view.page.fix_commands().is_empty(),
             "no fix on this screen has a command",

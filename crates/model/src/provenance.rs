@@ -34,7 +34,7 @@ impl VerificationStamp {
                 })
             })
             .ok_or(
-                "write \"2026-11-23 against SOURCE\", or omit the key if nobody opened the source",
+                "write the date and source, as in \"2026-11-23 against SOURCE\", or omit the key if nobody compared the source",
             )
     }
 }

@@ -26,7 +26,7 @@ impl Format {
             Self::Text => "A plain-text report",
             Self::Script => "A shell script that does nothing until you have read and edited it",
             Self::Json => {
-                "The recommendation, for programs; with -v, the full report (schema: `walwise \
+                "The recommendation in machine-readable form; with -v, the full report (schema: `walwise \
                  generate schema`)"
             }
             Self::Conf => "Settings for postgresql.conf or [mysqld]",

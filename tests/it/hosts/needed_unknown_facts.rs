@@ -82,7 +82,7 @@ fn unknown_facts_are_listed_with_targets_that_need_them() {
     }
 }
 
-const RESTART: &str = "restart the server on /srv/my, then check again";
+const RESTART: &str = "restart the server with data directory /srv/my, then check again";
 
 fn facts_of_two_servers() -> FactSet {
     let mut facts = FactSet::default();

@@ -276,7 +276,7 @@ impl ServerJudgement<'_> {
                 ),
                 Ternary::Unknown | Ternary::False => (
                     AtRisk(remedy.clone()),
-                    format!("{lost}, so the data committed in it is lost"),
+                    format!("{lost}, so committed data on that page is lost"),
                 ),
             },
         };

@@ -358,7 +358,7 @@ fn add_remarks_on_empty_files(parts: &mut [ParsedFile<'_>]) {
             && loaded.diags.is_empty()
         {
             let help =
-                "add [[rule]], [[off]] or [[override]] entries; see rules/README.md of walwise";
+                "add [[rule]], [[off]] or [[override]] entries; see rules/README.md in the repository of walwise";
             loaded.diags.push(Diagnostic::new_remark(
                 0..0,
                 "no effect: the file contains no entries",

@@ -135,7 +135,7 @@ pub mod cluster {
         pub enum LogSizeFit {
             Enough = "enough",
             TooSmall = "too small",
-            NoRoom = "too small, without room for more",
+            NoRoom = "too small, but no free space for a larger log",
         }
     }
 

@@ -86,7 +86,7 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
 fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = rows_with_fewest_and_most_threads(rows)?;
     Some(format!(
-        "1 client completes {} commits/s (mean), {} clients {} ({}). With all clients, a commit waits {} (median), with {:.2} \
+        "1 client completes {} commits/s (mean); {} clients complete {} ({}). With all clients, a commit waits {} (median), with {:.2} \
          flushes per commit.",
         rate_text(one),
         most.threads,
@@ -249,7 +249,7 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
                                   median       p95       p99       max     ops/s sync/op  ratio
 1 session                         200 µs    200 µs         -    200 µs     5 000    1.00
 16 sessions                       400 µs    400 µs         -    400 µs    40 000    1.00  0.12 × 1 session (0.12 to 0.12)
-1 client completes 5 000 commits/s (mean), 16 clients 40 000 (8.0 × as many). With all clients, a commit waits 400 µs (median), with 1.00 flushes per commit.
+1 client completes 5 000 commits/s (mean); 16 clients complete 40 000 (8.0 × as many). With all clients, a commit waits 400 µs (median), with 1.00 flushes per commit.
 "#);
     }
 
