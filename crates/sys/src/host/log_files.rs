@@ -50,7 +50,7 @@ impl LogFileStats {
 
     pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let parse = || {
-            let mut words = std::str::from_utf8(answer).ok()?.split_ascii_whitespace();
+            let mut words = str::from_utf8(answer).ok()?.split_ascii_whitespace();
             Some(Self {
                 count: words.next()?.parse().ok()?,
                 bytes: words.next()?.parse().ok()?,

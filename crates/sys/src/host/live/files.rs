@@ -437,7 +437,6 @@ pub fn statfs(path: &Path) -> HostResult {
 }
 
 pub fn inode_flags(path: &Path) -> HostResult {
-    use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open_with_type_check(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(

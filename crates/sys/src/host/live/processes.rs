@@ -93,16 +93,16 @@ pub fn list_server_processes() -> HostResult {
             continue;
         };
         let uid = parse_process_uid(&status);
-        let (told, more) = users.entry(uid).or_default();
-        if told.len() < SERVERS_OF_A_USER {
-            told.push(format!("{pid} {parent} {} {program}\n", format_uid(uid)));
+        let (listed, more) = users.entry(uid).or_default();
+        if listed.len() < SERVERS_OF_A_USER {
+            listed.push(format!("{pid} {parent} {} {program}\n", format_uid(uid)));
         } else {
             *more += 1;
         }
     }
     let mut lines = String::new();
-    for (uid, (told, more)) in &users {
-        lines.extend(told.iter().map(String::as_str));
+    for (uid, (listed, more)) in &users {
+        lines.extend(listed.iter().map(String::as_str));
         if *more > 0 {
             let _ = writeln!(lines, "more {} {more}", format_uid(*uid));
         }
