@@ -317,8 +317,8 @@ impl Subprocess {
         let _ = self.child.wait();
     }
 
-    /// Closes the parent's side of the channel and passes the remaining messages to `receive`. Kills
-    /// the subprocess when the channel closes, or when no message has arrived for `timeout`.
+    /// Closes the parent's side of the channel and passes the remaining messages to `receive`.
+    /// Kills the subprocess when the channel closes, or when no message has arrived for `timeout`.
     pub fn drain_messages_and_kill<T: DeserializeOwned>(
         mut self,
         timeout: Duration,

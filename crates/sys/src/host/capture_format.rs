@@ -145,7 +145,7 @@ pub(super) fn parse_capture_entries(
     let body = bytes.get(start..).unwrap_or_default();
     for entry in body.chunk_by(|before, byte| *before != b'\n' || continues_entry(*byte)) {
         let place = start..start + entry.len();
-        // Only the text before the first question can begin otherwise.
+        // Text before the first question belongs to no entry.
         if !entry.first().copied().is_some_and(continues_entry) {
             let parsed = parse_entry(entry).and_then(|(question, answer)| {
                 let is_new = put(place.clone(), question, answer);

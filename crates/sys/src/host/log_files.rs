@@ -14,7 +14,7 @@ choice! {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogFileStats {
     pub count: u64,
     /// Allocated space in bytes (`st_blocks` of stat(2)).

@@ -59,7 +59,11 @@ fn parse_id_if_all_equal(status: &[u8], word: &[u8]) -> Option<u32> {
 
 fn status_numbers(status: &[u8], word: &[u8]) -> Option<Vec<u32>> {
     let line = bytes::lines(status).find_map(|line| line.strip_prefix(word))?;
-    Some(bytes::words(line).filter_map(bytes::parse).collect())
+    Some(
+        bytes::split_ascii_whitespace(line)
+            .filter_map(bytes::parse)
+            .collect(),
+    )
 }
 
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
@@ -188,7 +192,7 @@ fn server_program_of_process(pid: u32) -> Result<Option<&'static str>, HostError
 /// name, which is in parentheses and may itself contain parentheses.
 fn stat_field<T: FromStr>(stat: &[u8], number: usize) -> Option<T> {
     let name_end = stat.iter().rposition(|b| *b == b')')?;
-    bytes::parse(bytes::words(stat.get(name_end + 1..)?).nth(number)?)
+    bytes::parse(bytes::split_ascii_whitespace(stat.get(name_end + 1..)?).nth(number)?)
 }
 
 /// Milliseconds per tick of process times: USER_HZ is 100 on every supported architecture
