@@ -246,8 +246,8 @@ pub mod shell {
         if !text.is_empty() && text.chars().all(plain) {
             return Some(text.to_owned());
         }
-        // A name with single quotes is put in double quotes to keep it readable, but only if it has
-        // no character that a shell expands there: `$`, a backquote, a backslash or `!`.
+        // A name with single quotes is put in double quotes to keep it readable, unless it contains
+        // `$`, a backquote, a backslash or `!`, which a shell expands there.
         if text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
             return Some(format!("\"{text}\""));
         }
@@ -309,7 +309,7 @@ pub mod shell {
 
             #[test]
             fn undisplayable_name_is_not_quoted(name: Vec<u8>) {
-                let fit = std::str::from_utf8(&name).is_ok_and(|name| !name.contains(is_display_unsafe));
+                let fit = str::from_utf8(&name).is_ok_and(|name| !name.contains(is_display_unsafe));
                 prop_assert_eq!(quote_display_safe_shell_name(&display_safe(&name)).is_some(), fit);
             }
         }

@@ -52,7 +52,7 @@ fn embedded_redaction_policy() -> &'static redaction_policy::RedactionPolicy {
 /// Looks up a server program by its file name, such as `mysqld`; `None` for a program that the
 /// policy does not list.
 pub fn find_server_program(name: &[u8]) -> Option<(&'static str, ServerArea)> {
-    let name = std::str::from_utf8(name).ok()?;
+    let name = str::from_utf8(name).ok()?;
     embedded_redaction_policy()
         .programs
         .get_key_value(name)

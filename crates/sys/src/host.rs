@@ -29,6 +29,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use walwise_model::facts::choice;
 
+use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::SubjectLimits;
@@ -113,19 +114,18 @@ impl HostError {
     }
 
     pub fn is_eio(&self) -> bool {
-        *self == nix::errno::Errno::EIO.into()
+        *self == Errno::EIO.into()
     }
 
     /// Whether the call failed with EPERM. Root gets EPERM too if a container or a security policy
     /// forbids the call.
     pub fn is_eperm(&self) -> bool {
-        *self == nix::errno::Errno::EPERM.into()
+        *self == Errno::EPERM.into()
     }
 
     /// Whether the process (EMFILE) or the system (ENFILE) was out of file descriptors. The detail
     /// is searched, because a child may report the error as text.
     pub(crate) fn is_out_of_descriptors(&self) -> bool {
-        use nix::errno::Errno;
         let says = |error: Errno| self.detail.contains(error.desc());
         self.kind == HostErrorKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))
     }
@@ -148,7 +148,6 @@ impl HostError {
 
 impl From<std::io::Error> for HostError {
     fn from(error: std::io::Error) -> Self {
-        use nix::errno::Errno;
         let errno = error.raw_os_error().map(Errno::from_raw);
         let kind = match errno {
             Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
@@ -170,8 +169,8 @@ impl From<rustix::io::Errno> for HostError {
     }
 }
 
-impl From<nix::errno::Errno> for HostError {
-    fn from(error: nix::errno::Errno) -> Self {
+impl From<Errno> for HostError {
+    fn from(error: Errno) -> Self {
         std::io::Error::from(error).into()
     }
 }
@@ -355,21 +354,15 @@ impl ConfigDirective {
     /// value display-safe. If the key occurs more than once, the number of occurrences follows the
     /// line number.
     pub fn encode(&self) -> Vec<u8> {
-        let Self {
-            line,
-            key,
-            value,
-            occurrences: times,
-        } = self;
-        let times = if *times > 1 {
-            format!(" {times}")
-        } else {
-            String::new()
+        let times = match self.occurrences {
+            ..=1 => String::new(),
+            times => format!(" {times}"),
         };
         format!(
-            "{line}{times}\t{}\t{}\n",
-            text::display_safe(key),
-            text::display_safe(value)
+            "{}{times}\t{}\t{}\n",
+            self.line,
+            text::display_safe(&self.key),
+            text::display_safe(&self.value)
         )
         .into_bytes()
     }

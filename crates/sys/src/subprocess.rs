@@ -317,16 +317,16 @@ impl Subprocess {
         let _ = self.child.wait();
     }
 
-    /// Closes the parent's side of the channel and passes the remaining messages to `heard`. Kills
-    /// the subprocess when the channel closes, or when no message has arrived for `timeout`.
+    /// Closes the parent's side of the channel and passes the remaining messages to `receive`.
+    /// Kills the subprocess when the channel closes, or when no message has arrived for `timeout`.
     pub fn drain_messages_and_kill<T: DeserializeOwned>(
         mut self,
         timeout: Duration,
-        mut heard: impl FnMut(T),
+        mut receive: impl FnMut(T),
     ) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
-            heard(message);
+            receive(message);
         }
         self.kill();
     }

@@ -491,8 +491,9 @@ impl FactSet {
         part
     }
 
-    /// Merges the result of [`Self::subset_with_layers_below`] back. Facts of `part` about `subjects` replace those
-    /// of this set, even newer ones. Facts of `part` about other subjects are ignored.
+    /// Merges the result of [`Self::subset_with_layers_below`] back. Facts of `part` about
+    /// `subjects` replace those of this set, even newer ones. Facts of `part` about other subjects
+    /// are ignored.
     pub fn merge_subset<'s>(
         &mut self,
         mut part: Self,

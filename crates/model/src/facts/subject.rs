@@ -52,10 +52,7 @@ pub struct Subject {
 
 impl Subject {
     pub fn host() -> Self {
-        Self {
-            scope: Scope::Host,
-            name: Arc::default(),
-        }
+        Self::lowest_subject_of_scope(Scope::Host)
     }
 
     fn new(scope: Scope, name: &str) -> Self {

@@ -7,8 +7,8 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n')
 }
 
-/// The text between ASCII blanks.
-pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The words between ASCII blanks, as `str::split_ascii_whitespace`.
+pub fn split_ascii_whitespace(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
 }

@@ -92,8 +92,8 @@ impl AffectedReleases {
                 .iter()
                 .any(|line| version.shares_first_numbers_with(line, line.number_count()))
         };
-        // Only a fix with as many numbers as the longest in the list names a line: `6.12` next to
-        // `6.6.55` is the mainline release, not a whole line.
+        // A fix names a line only if it has as many numbers as the longest fix in the list. Next to
+        // `6.6.55`, `6.12` is the mainline release and not a line.
         let depth = self
             .fixed
             .iter()

@@ -17,11 +17,7 @@
 //! tabs stay. A line that cannot be parsed invalidates only its own entry.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::hash::BuildHasher as _;
 use std::ops::Range;
-
-use foldhash::fast::FixedState;
 
 use super::{HostError, HostErrorKind, HostResult, Question, question};
 use crate::limits::CAPTURE;
@@ -119,7 +115,7 @@ pub fn parse_capture(bytes: &[u8]) -> Result<(Answers, Vec<String>), CapturePars
 /// Calls `put` with the byte range, question and answer of each entry that can be parsed. `put`
 /// returns false for a repeated question. The result describes the unreadable and the repeated
 /// entries.
-fn parse_capture_entries(
+pub(super) fn parse_capture_entries(
     bytes: &[u8],
     mut put: impl FnMut(Range<usize>, Question, HostResult) -> bool,
 ) -> Result<Vec<String>, CaptureParseError> {
@@ -149,7 +145,7 @@ fn parse_capture_entries(
     let body = bytes.get(start..).unwrap_or_default();
     for entry in body.chunk_by(|before, byte| *before != b'\n' || continues_entry(*byte)) {
         let place = start..start + entry.len();
-        // Only the text before the first question can begin otherwise.
+        // Text before the first question belongs to no entry.
         if !entry.first().copied().is_some_and(continues_entry) {
             let parsed = parse_entry(entry).and_then(|(question, answer)| {
                 let is_new = put(place.clone(), question, answer);
@@ -174,7 +170,7 @@ fn continues_entry(byte: u8) -> bool {
 
 /// Parses the line of a question and the lines of its answer. The error is the index of the faulty
 /// line, with a description.
-fn parse_entry(text: &[u8]) -> Result<(Question, HostResult), (usize, &'static str)> {
+pub(super) fn parse_entry(text: &[u8]) -> Result<(Question, HostResult), (usize, &'static str)> {
     let lines = bytes::lines(text).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut lines = lines.enumerate();
     let question = lines
@@ -206,65 +202,6 @@ fn parse_entry(text: &[u8]) -> Result<(Question, HostResult), (usize, &'static s
         }
     }
     Ok((question, answer.ok_or((0, "the question has no answer"))?))
-}
-
-/// A capture whose answers are parsed on demand. Parsed answers of ten thousand disks would take
-/// several times the memory of their text.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct IndexedCapture {
-    text: Vec<u8>,
-    /// The byte range of each entry, by the hash of its question.
-    places: BTreeMap<u64, Range<u32>>,
-}
-
-impl IndexedCapture {
-    /// The second value describes the entries that could not be read.
-    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), CaptureParseError> {
-        let mut places = BTreeMap::new();
-        // Only an intruder can write two questions with the same hash; the second has no answer.
-        let problems = parse_capture_entries(&text, |place, question, _| {
-            match places.entry(question_hash(&question)) {
-                Entry::Vacant(free) => {
-                    free.insert(saturating_u32_range(place));
-                    true
-                }
-                Entry::Occupied(_) => false,
-            }
-        })?;
-        Ok((Self { text, places }, problems))
-    }
-
-    pub(crate) fn byte_len(&self) -> usize {
-        self.text.len()
-    }
-
-    pub fn get(&self, question: &Question) -> Option<HostResult> {
-        let place = self.places.get(&question_hash(question))?;
-        let (found, answer) = self.entry_at(place)?;
-        (found == *question).then_some(answer)
-    }
-
-    fn entry_at(&self, place: &Range<u32>) -> Option<(Question, HostResult)> {
-        let place = usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?;
-        parse_entry(self.text.get(place)?).ok()
-    }
-
-    pub fn questions(&self) -> impl Iterator<Item = Question> {
-        self.places
-            .values()
-            .filter_map(|place| self.entry_at(place))
-            .map(|(question, _)| question)
-    }
-}
-
-fn question_hash(question: &Question) -> u64 {
-    FixedState::default().hash_one(question)
-}
-
-/// Stores byte offsets in `u32`, which suffices because a capture has at most [`CAPTURE`] bytes.
-fn saturating_u32_range(place: Range<usize>) -> Range<u32> {
-    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    narrow(place.start)..narrow(place.end)
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Host for EditedHost<'_> {
         let mut answer = self.host.ask(question)?;
         let bare = question.strip_as_user();
         for edit in self.edits.iter().filter(|edit| (edit.applies_to)(bare)) {
-            let Ok(before) = std::str::from_utf8(&answer) else {
+            let Ok(before) = str::from_utf8(&answer) else {
                 continue;
             };
             let now = (edit.change)(before);

@@ -99,13 +99,12 @@ impl LiveHost {
     /// [`super::reader::serve`]. Test programs do not call it, so tests name another program.
     pub fn with_child_program(program: PathBuf) -> Self {
         let owners = OwnerChildHosts::new(program.clone());
-        let brief_scan_time = Mutex::new(Duration::ZERO);
         Self {
             child: ChildHost::new(program, None),
             owners,
             mounts: OnceLock::new(),
-            brief_scan_time,
-            descriptor_failures: AtomicUsize::new(0),
+            brief_scan_time: Mutex::default(),
+            descriptor_failures: AtomicUsize::default(),
         }
     }
 
@@ -290,7 +289,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
         Content(path, look) => device_scan::scan(path, *look),
         Superblock(path, kind) => superblock::read_superblock(path, *kind),
         PgSettings(_) | MysqlSettings(_) => Err(HostError::failed(
-            "a server is asked only on behalf of its user",
+            "walwise queries a server only with the rights of the server's user",
         )),
         AsUser(uid, inner) => match &**inner {
             PgSettings(path) => postgres::query_settings(path, *uid),

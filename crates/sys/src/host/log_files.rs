@@ -14,7 +14,7 @@ choice! {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogFileStats {
     pub count: u64,
     /// Allocated space in bytes (`st_blocks` of stat(2)).
@@ -50,7 +50,7 @@ impl LogFileStats {
 
     pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let parse = || {
-            let mut words = std::str::from_utf8(answer).ok()?.split_ascii_whitespace();
+            let mut words = str::from_utf8(answer).ok()?.split_ascii_whitespace();
             Some(Self {
                 count: words.next()?.parse().ok()?,
                 bytes: words.next()?.parse().ok()?,

@@ -165,8 +165,7 @@ impl ServerOwner {
     pub fn connect_and_drop_root(&self) -> Result<Option<UnixStream>, HostError> {
         // Every failure counts as *denied*, because *absent* would mean that the file does not
         // exist.
-        let denied = |says: String| HostError::denied(says);
-        files::proc_directory_fd().map_err(|miss| denied(miss.detail))?;
+        files::proc_directory_fd().map_err(|miss| HostError::denied(miss.detail))?;
         // Below the root directory of the process, paths resolve as they do for the process.
         let root = self
             .process
@@ -175,7 +174,7 @@ impl ServerOwner {
         let socket = self.socket.clone().map(PathBuf::from);
         self.process_or_passwd_credentials()
             .drop_privileges_and_connect(root.as_deref(), socket.as_deref())
-            .map_err(denied)
+            .map_err(HostError::denied)
     }
 
     /// The user id and groups to take on. The groups of `process` count only if /proc/PID belongs

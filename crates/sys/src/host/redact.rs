@@ -24,7 +24,7 @@ use std::path::Path;
 use mount_options::names_local_disk;
 use mounts::completeness_word;
 
-use crate::text::bytes::{lines, words};
+use crate::text::bytes::{lines, split_ascii_whitespace};
 
 use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
 use crate::host::{is_in_word_list, path_from_bytes};
@@ -137,7 +137,7 @@ fn redact_zpool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in lines(text) {
-        let words: Vec<&[u8]> = words(line).collect();
+        let words: Vec<&[u8]> = split_ascii_whitespace(line).collect();
         match words.as_slice() {
             [label @ (b"pool:" | b"state:"), name] => {
                 in_tree = false;
@@ -222,7 +222,7 @@ const OPTIONS_WITHOUT_VALUE: &str = "_netdev bitlk discard fido2-device header i
 /// checks whether a key file exists.
 fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
-        let mut fields = words(line);
+        let mut fields = split_ascii_whitespace(line);
         let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
         let device = fields.next()?;
         let device = if names_local_disk(device) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::{HostError, HostTimestamp};
 
 fn parse_named_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
-    let text = std::str::from_utf8(text).unwrap_or_default();
+    let text = str::from_utf8(text).unwrap_or_default();
     let words = text
         .split_ascii_whitespace()
         .filter_map(|word| word.split_once('='));

@@ -304,11 +304,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
     };
     let directory = open_with_type_check(directory, true)?;
     let now = SystemTime::now();
-    let mut files = LogFileStats {
-        count: 0,
-        bytes: 0,
-        oldest_age: None,
-    };
+    let mut files = LogFileStats::default();
     let names = directory_entry_names(directory.try_clone()?)?;
     for (place, name) in names.enumerate() {
         let name = name?;
@@ -437,7 +433,6 @@ pub fn statfs(path: &Path) -> HostResult {
 }
 
 pub fn inode_flags(path: &Path) -> HostResult {
-    use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open_with_type_check(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(

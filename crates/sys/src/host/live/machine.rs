@@ -77,13 +77,12 @@ fn has_root_directory_of_init() -> Option<bool> {
 
 pub fn usable_memory_and_cpus() -> HostResult {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let failed = |e: String| HostError::failed(e);
     let system = System::new_with_specifics(what);
     let all = system.total_memory();
     // sysinfo panics when asked for cgroup limits after it could not read the memory size.
     if all == 0 {
-        return Err(failed(
-            "the memory size cannot be read from /proc/meminfo".to_owned(),
+        return Err(HostError::failed(
+            "the memory size cannot be read from /proc/meminfo",
         ));
     }
     let memory = system
@@ -91,7 +90,8 @@ pub fn usable_memory_and_cpus() -> HostResult {
         .map_or(all, |limits| all.min(limits.total_memory));
     // Processors in the affinity mask, within the quota of the control group; sysinfo considers
     // neither.
-    let cpus = std::thread::available_parallelism().map_err(|e| failed(io_error_message(&e)))?;
+    let cpus = std::thread::available_parallelism()
+        .map_err(|e| HostError::failed(io_error_message(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 

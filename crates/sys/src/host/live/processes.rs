@@ -59,7 +59,11 @@ fn parse_id_if_all_equal(status: &[u8], word: &[u8]) -> Option<u32> {
 
 fn status_numbers(status: &[u8], word: &[u8]) -> Option<Vec<u32>> {
     let line = bytes::lines(status).find_map(|line| line.strip_prefix(word))?;
-    Some(bytes::words(line).filter_map(bytes::parse).collect())
+    Some(
+        bytes::split_ascii_whitespace(line)
+            .filter_map(bytes::parse)
+            .collect(),
+    )
 }
 
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
@@ -93,16 +97,16 @@ pub fn list_server_processes() -> HostResult {
             continue;
         };
         let uid = parse_process_uid(&status);
-        let (told, more) = users.entry(uid).or_default();
-        if told.len() < SERVERS_OF_A_USER {
-            told.push(format!("{pid} {parent} {} {program}\n", format_uid(uid)));
+        let (listed, more) = users.entry(uid).or_default();
+        if listed.len() < SERVERS_OF_A_USER {
+            listed.push(format!("{pid} {parent} {} {program}\n", format_uid(uid)));
         } else {
             *more += 1;
         }
     }
     let mut lines = String::new();
-    for (uid, (told, more)) in &users {
-        lines.extend(told.iter().map(String::as_str));
+    for (uid, (listed, more)) in &users {
+        lines.extend(listed.iter().map(String::as_str));
         if *more > 0 {
             let _ = writeln!(lines, "more {} {more}", format_uid(*uid));
         }
@@ -188,7 +192,7 @@ fn server_program_of_process(pid: u32) -> Result<Option<&'static str>, HostError
 /// name, which is in parentheses and may itself contain parentheses.
 fn stat_field<T: FromStr>(stat: &[u8], number: usize) -> Option<T> {
     let name_end = stat.iter().rposition(|b| *b == b')')?;
-    bytes::parse(bytes::words(stat.get(name_end + 1..)?).nth(number)?)
+    bytes::parse(bytes::split_ascii_whitespace(stat.get(name_end + 1..)?).nth(number)?)
 }
 
 /// Milliseconds per tick of process times: USER_HZ is 100 on every supported architecture

@@ -228,8 +228,8 @@ use walwise_model::facts::choice;
 /// blocks.
 const PAGE: u64 = 4096;
 
-/// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
-/// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
+/// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features and one with
+/// the UUID. If ext4 has clusters, a line between them has their size in bytes.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
     let (flags, offset, uuid_at) = match kind {
         SuperblockKind::Ext => (OFlags::empty(), OFFSET, UUID),

@@ -11,7 +11,7 @@ use super::name_places::{self, MountFields};
 use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use super::{Identity, IdentityKind};
 use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, pg_settings_lines};
-use crate::text::bytes::{lines, words};
+use crate::text::bytes::{lines, split_ascii_whitespace};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
     serial_num serial_number unique_id unit_serial vpd_pg80";
@@ -61,7 +61,7 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
         }
         // `zpool status` may name a device by its link under /dev/disk/by-id.
         Question::Run(Tool::Zpool, _) => lines(answer)
-            .filter_map(|line| identity_in_path(words(line).next()?))
+            .filter_map(|line| identity_in_path(split_ascii_whitespace(line).next()?))
             .collect(),
         Question::Run(..) => lines(answer)
             .flat_map(super::tool_output::identities_after_keys)

@@ -1,6 +1,6 @@
-//! `drbdsetup show --show-defaults`, reduced to one line per device: minor number, protocols of its
-//! peers, and the options that decide about flushes (drbdsetup(8) and drbd.conf(5) of DRBD 8.4 and
-//! 9).
+//! The output of `drbdsetup show --show-defaults`, reduced to one line per device. The line has the
+//! minor number, the protocols of the peers, and the options that decide about flushes
+//! (drbdsetup(8) and drbd.conf(5) of DRBD 8.4 and 9).
 //!
 //! Shared secrets, addresses, and names of hosts, resources and disks are dropped: only listed
 //! words and numbers are kept. A resource whose end is missing yields no lines, because the missing

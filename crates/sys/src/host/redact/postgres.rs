@@ -65,7 +65,7 @@ fn parse_conf_line(line: u32, text: &[u8]) -> Option<ConfigDirective> {
         split_unquoted_word(rest)?
     };
     let rest = rest.trim_ascii_start();
-    let value = self::redact_value(&key, &value);
+    let value = redact_value(&key, &value);
     (rest.is_empty() || rest.starts_with(b"#")).then(|| ConfigDirective::new(line, key, value))
 }
 
