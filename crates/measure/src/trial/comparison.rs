@@ -72,7 +72,8 @@ impl PairedLogThroughput {
     }
 }
 
-fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
+/// Differences of logarithms, block by block.
+pub fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
     of.iter().zip(to).take(blocks).map(|(a, b)| a - b).collect()
 }
 
