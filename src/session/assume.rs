@@ -539,7 +539,7 @@ fn edit_first_json_object(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>)
             }
         }
     }
-    let Some((mut document, _)) = json::split_first_json_object(text.as_bytes()) else {
+    let Some(mut document) = json::first_json_object(text.as_bytes()) else {
         return text.to_owned();
     };
     replace_scalars(&mut document, "", new);

@@ -17,7 +17,7 @@ mod record;
 mod signed_ranks;
 mod view;
 
-use comparison::log_ratio_interval;
+use comparison::{log_ratio_interval, log_ratios};
 use view::TrialView;
 
 use crate::text::page_layout::TextPage;
@@ -281,19 +281,11 @@ impl TrialRecord {
             ExtentKind::Loop => {}
             ExtentKind::Disk => return LoopFidelity::NotNeeded,
         }
-        let (floor, host) = (
-            self.samples_by_block(CellSubject::Floor, 0),
-            self.samples_by_block(CellSubject::Host, 0),
-        );
-        let pairs = floor
-            .into_iter()
-            .zip(host)
-            .filter_map(|(floor, host)| floor.zip(host));
-        let ratios: Vec<f64> = pairs
-            .map(|(floor, host)| (host.commits_per_second() / floor.commits_per_second()).ln())
-            .filter(|ratio| ratio.is_finite())
-            .take(MAX_TRIAL_BLOCKS)
-            .collect();
+        let rows = [CellSubject::Host, CellSubject::Floor].map(|runner| (runner, 0));
+        let ratios = match self.complete_log_rates(&rows).as_slice() {
+            [host, floor] => log_ratios(host, floor, MAX_TRIAL_BLOCKS),
+            _ => Vec::new(),
+        };
         let most = MAX_LATENCY_RATIO.ln();
         match log_ratio_interval(&ratios) {
             None => LoopFidelity::Unknown,

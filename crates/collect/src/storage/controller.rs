@@ -67,9 +67,7 @@ mod storcli_json {
     }
 
     fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
-        Some(with_canonical_keys(
-            json::split_first_json_object(answer)?.0,
-        ))
+        Some(with_canonical_keys(json::first_json_object(answer)?))
     }
 
     fn controller_number(entry: &Value) -> Option<String> {

@@ -278,11 +278,8 @@ impl DriveToolRunner<'_> {
 
     /// Null without a JSON object in the output.
     fn run_tool_for_json(&mut self, tool: Tool, words: &[&str]) -> Reading<Json> {
-        self.run_tool(tool, words).map(|text| {
-            json::split_first_json_object(&text)
-                .map(|(first, _)| first)
-                .unwrap_or_default()
-        })
+        self.run_tool(tool, words)
+            .map(|text| json::first_json_object(&text).unwrap_or_default())
     }
 }
 

@@ -138,14 +138,13 @@ impl DrillRecord {
             file: from.to_owned(),
         };
         facts.insert_known(target, &drill::ON, display_safe(last.as_bytes()), source());
-        facts.insert_known(target, &drill::CUTS, self.cuts.len() as u64, source());
-        facts.insert_known(
-            target,
-            &drill::ACKNOWLEDGED,
-            sum(|cut| cut.examined),
-            source(),
-        );
-        facts.insert_known(target, &drill::LOST, sum(|cut| cut.lost), source());
+        for (key, count) in [
+            (&drill::CUTS, self.cuts.len() as u64),
+            (&drill::ACKNOWLEDGED, sum(|cut| cut.examined)),
+            (&drill::LOST, sum(|cut| cut.lost)),
+        ] {
+            facts.insert_known(target, key, count, source());
+        }
         Ok(())
     }
 }

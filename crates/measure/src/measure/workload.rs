@@ -254,13 +254,8 @@ pub(super) fn insert_workload_facts(
         ),
     ];
     for (workload, name, figure, key) in wanted {
-        let row = found
-            .iter()
-            .filter(|one| one.workload == workload)
-            .flat_map(|one| &one.rows);
-        let row = row
-            .filter(|row| row.samples > 0)
-            .find(|row| row.name == name);
+        let result = found.iter().find(|one| one.workload == workload);
+        let row = result.and_then(|one| sentences::find_measured_row(&one.rows, name));
         if let Some(value) = row.and_then(figure) {
             facts.insert_known(
                 target,

@@ -229,10 +229,8 @@ pub fn read_header_and_page_ranges(
     let unreadable = |errno: Errno| cannot_read_message(&path, &errno.into());
     let own = open_directory(&parent.directory, DRILL_DIRECTORY_NAME).map_err(unreadable)?;
     let mut text = String::new();
-    let mut head = open_regular_file(&own, HEADER_FILE)
-        .map_err(|error| failed(HEADER_FILE, error))?
-        .take(MAX_HEADER_BYTES);
-    head.read_to_string(&mut text)
+    open_regular_file(&own, HEADER_FILE)
+        .and_then(|file| file.take(MAX_HEADER_BYTES).read_to_string(&mut text))
         .map_err(|error| failed(HEADER_FILE, error))?;
     let head = RunHeader::parse(&text).ok_or_else(|| {
         format!(
@@ -245,8 +243,8 @@ pub fn read_header_and_page_ranges(
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
-            let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;
-            collect_intact_page_numbers(file, head.run, &mut numbers)
+            open_regular_file(&own, &name)
+                .and_then(|file| collect_intact_page_numbers(file, head.run, &mut numbers))
                 .map_err(|error| failed(&name, error))?;
             tell();
         }

@@ -71,10 +71,10 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
             class,
         });
     }
-    if let Some(scratch) = &request.scratch {
-        check_directory_responds(scratch, &request.program)?;
-    } else if request.options.force {
-        check_directory_responds(&request.target, &request.program)?;
+    // Without either, the class of the mount has been checked.
+    let forced = request.options.force.then_some(&request.target);
+    if let Some(directory) = request.scratch.as_ref().or(forced) {
+        check_directory_responds(directory, &request.program)?;
     }
     let rows = methods_and_write_sizes_to_measure(request);
     // Direct and buffered commits each use one half of the file. Each half has room for two of the

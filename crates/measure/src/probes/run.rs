@@ -51,10 +51,9 @@ pub fn run_probe(
         stolen.and_then(|(before, after)| CpuTicks::steal_percent(before, after));
     let suspended = suspended_time_since_boot().saturating_sub(suspended);
     run.context.suspended_seconds = suspended.as_secs_f64();
+    run.context.cancelled = matches!(outcome, Err(StopReason::Cancelled));
     match outcome {
-        Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.take_final_measurement()),
-        Err(StopReason::Cancelled) => {
-            run.context.cancelled = true;
+        Ok(()) | Err(StopReason::BudgetExhausted | StopReason::Cancelled) => {
             Ok(run.take_final_measurement())
         }
         Err(StopReason::Failed(mut error)) => {

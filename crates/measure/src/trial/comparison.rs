@@ -72,19 +72,25 @@ impl PairedLogThroughput {
     }
 }
 
-fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
+/// Differences of logarithms, block by block.
+pub fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
     of.iter().zip(to).take(blocks).map(|(a, b)| a - b).collect()
 }
 
-/// Lower bounds of the log-ratio of throughput for every ordered pair of candidates. Each analysis
-/// can only narrow the bounds.
+/// Log-ratio of throughput of one candidate to another.
+#[derive(Clone, Copy, Debug)]
+struct PairEstimate {
+    /// Minus infinity before the first analysis. Each analysis can only raise the bound.
+    lower_bound: f64,
+    median: f64,
+}
+
+/// Estimates for every ordered pair of candidates.
 #[derive(Clone, Debug)]
 pub struct PairwiseComparison {
     candidates: usize,
-    /// A square matrix of lower bounds of log-ratios, row by row: the candidate of the row relative
-    /// to that of the column. Minus infinity before the first analysis.
-    lower: Vec<f64>,
-    middle: Vec<f64>,
+    /// A square matrix, row by row: the candidate of the row relative to that of the column.
+    pairs: Vec<PairEstimate>,
     to_reference: Vec<Option<LogRatioInterval>>,
     twin: Option<LogRatioInterval>,
     blocks: usize,
@@ -92,11 +98,13 @@ pub struct PairwiseComparison {
 
 impl PairwiseComparison {
     pub fn new(candidates: usize) -> Self {
-        let pairs = candidates * candidates;
+        let unknown = PairEstimate {
+            lower_bound: f64::NEG_INFINITY,
+            median: 0.0,
+        };
         Self {
             candidates,
-            lower: vec![f64::NEG_INFINITY; pairs],
-            middle: vec![0.0; pairs],
+            pairs: vec![unknown; candidates * candidates],
             to_reference: vec![None; candidates],
             twin: None,
             blocks: 0,
@@ -157,20 +165,16 @@ impl PairwiseComparison {
         cuts: ExcludedRankCounts,
     ) {
         let mut walsh = WalshAverages::new(ratios);
-        let middle = walsh.median().unwrap_or(0.0);
+        let median = walsh.median().unwrap_or(0.0);
         let bounds = cuts
             .best
             .and_then(|cut| Some((walsh.lower_bound(cut)?, -walsh.upper_bound(cut)?)));
         let (there, back) = (of * self.candidates + to, to * self.candidates + of);
-        for (at, value, low) in [
-            (there, middle, bounds.map(|b| b.0)),
-            (back, -middle, bounds.map(|b| b.1)),
-        ] {
-            if let Some(place) = self.middle.get_mut(at) {
-                *place = value;
-            }
-            if let (Some(place), Some(low)) = (self.lower.get_mut(at), low) {
-                *place = place.max(low);
+        let (low, low_of_inverse) = bounds.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+        for (at, median, low) in [(there, median, low), (back, -median, low_of_inverse)] {
+            if let Some(pair) = self.pairs.get_mut(at) {
+                pair.median = median;
+                pair.lower_bound = pair.lower_bound.max(low);
             }
         }
     }
@@ -182,10 +186,8 @@ impl PairwiseComparison {
     }
 
     fn log_ratio_lower_bound(&self, of: usize, to: usize) -> f64 {
-        self.lower
-            .get(of * self.candidates + to)
-            .copied()
-            .unwrap_or(f64::NEG_INFINITY)
+        let pair = self.pairs.get(of * self.candidates + to);
+        pair.map_or(f64::NEG_INFINITY, |pair| pair.lower_bound)
     }
 
     /// The probability of an error about this pair is at most 5 % over all analyses together.
@@ -281,19 +283,19 @@ impl PairwiseComparison {
             .flat_map(|of| set.iter().map(move |to| (*of, *to)))
             .filter(|(of, to)| of != to);
         let need = |(of, to): (usize, usize)| {
-            let (middle, lower) = (
-                *self.middle.get(of * self.candidates + to)?,
-                self.log_ratio_lower_bound(of, to),
-            );
+            let PairEstimate {
+                lower_bound,
+                median,
+            } = *self.pairs.get(of * self.candidates + to)?;
             // A pair is settled when the lower bound reaches 0. For nearly equal candidates,
             // reaching minus [`EQUIVALENCE_MARGIN`] suffices.
-            let way = if middle > EQUIVALENCE_MARGIN / 2.0 {
-                middle
+            let distance = if median > EQUIVALENCE_MARGIN / 2.0 {
+                median
             } else {
-                middle + EQUIVALENCE_MARGIN
+                median + EQUIVALENCE_MARGIN
             };
-            let reach = (middle - lower) / way.max(EQUIVALENCE_MARGIN / 10.0);
-            (middle > -EQUIVALENCE_MARGIN / 2.0 && reach.is_finite())
+            let reach = (median - lower_bound) / distance.max(EQUIVALENCE_MARGIN / 10.0);
+            (median > -EQUIVALENCE_MARGIN / 2.0 && reach.is_finite())
                 .then_some(self.blocks as f64 * reach * reach)
         };
         let most = pairs.filter_map(need).fold(f64::NAN, f64::max);

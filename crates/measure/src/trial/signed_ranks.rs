@@ -5,14 +5,10 @@
 //! Log-ratios of different blocks are independent, so the probabilities of Wilcoxon's signed-rank
 //! test are exact.
 
-use serde::{Deserialize, Serialize};
+use crate::measure::Estimate;
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogRatioInterval {
-    pub low: f64,
-    pub value: f64,
-    pub high: f64,
-}
+/// The interval of a log-ratio of two candidates' throughput.
+pub type LogRatioInterval = Estimate;
 
 impl LogRatioInterval {
     /// Intersects two intervals that hold at the same time, such as those of two analyses of one

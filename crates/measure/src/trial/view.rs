@@ -515,7 +515,7 @@ mod tests {
         let said = |value: f64, low: f64, high: f64| {
             let [value, low, high] =
                 [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
-            format_percent_interval(LogRatioInterval { low, value, high })
+            format_percent_interval(LogRatioInterval { value, low, high })
         };
         assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
         assert_eq!(said(0.04, -0.04, 6.0), "0.0 % (0.0 to +6.0)");

@@ -21,7 +21,10 @@ pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> Str
     })
 }
 
-fn find_measured_row<'r>(rows: &'r [WorkloadRow], name: &str) -> Option<&'r WorkloadRow> {
+pub(super) fn find_measured_row<'r>(
+    rows: &'r [WorkloadRow],
+    name: &str,
+) -> Option<&'r WorkloadRow> {
     rows.iter().find(|row| row.name == name && row.samples > 0)
 }
 
