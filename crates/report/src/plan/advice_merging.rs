@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::distinct::distinct;
 use crate::{Alternative, Conflict, Step, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level};
 use walwise_model::facts::catalog::boot;
@@ -94,10 +95,10 @@ pub fn merge_advice_into_step(
         level: used.iter().map(|p| p.finding.level).max()?,
         confidence: first.confidence,
         basis: first.basis,
-        rules: deduplicate(used.iter().map(|p| p.finding.rule.clone())),
+        rules: distinct(used.iter().map(|p| p.finding.rule.clone())),
         title: match advice.change {
             Change::Keep => leader.finding.title.clone(),
-            _ => deduplicate(used.iter().map(|p| p.finding.title.clone())).join("; "),
+            _ => distinct(used.iter().map(|p| p.finding.title.clone())).join("; "),
         },
         result: resulting_option_list(facts, subject, &advice),
         advice,
@@ -183,16 +184,11 @@ fn conflict_between(
 ) -> Conflict {
     let (won, lost) = (winner.finding, loser.finding);
     let because = if won.level != lost.level {
-        format!(
-            "{} takes precedence over {}",
-            won.level.as_str(),
-            lost.level.as_str()
-        )
+        format!("{} takes precedence over {}", won.level, lost.level)
     } else if won.confidence != lost.confidence {
         format!(
             "the confidence `{}` is higher than `{}`",
-            won.confidence.as_str(),
-            lost.confidence.as_str()
+            won.confidence, lost.confidence
         )
     } else if overrides_rule(overrides, winner, loser) {
         format!("{} overrides {}", won.rule, lost.rule)
@@ -208,16 +204,6 @@ fn conflict_between(
         overruled: wants(loser),
         because,
     }
-}
-
-fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut out = Vec::new();
-    for word in words {
-        if !out.contains(&word) {
-            out.push(word);
-        }
-    }
-    out
 }
 
 /// The first piece of advice, changed to *keep* if its value is already in force.
@@ -238,7 +224,7 @@ fn collect_unique<T: Clone + PartialEq>(
     pieces: &[AdviceItem<'_>],
     of: fn(&Advice) -> &[T],
 ) -> Vec<T> {
-    deduplicate(
+    distinct(
         pieces
             .iter()
             .flat_map(|piece| of(piece.advice).iter().cloned()),
@@ -283,7 +269,7 @@ fn merged_list_advice(
     {
         advice.reach = EffectScope::WholeFilesystem;
     }
-    let prices = deduplicate(pieces.iter().filter_map(|p| p.advice.tradeoff.clone()));
+    let prices = distinct(pieces.iter().filter_map(|p| p.advice.tradeoff.clone()));
     advice.tradeoff = (!prices.is_empty()).then(|| prices.join("; "));
     Some(advice)
 }
@@ -336,8 +322,9 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
 fn boot_line_options_of_mount(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it =
         |boot: &&Subject| facts.applicable_subject(boot, Scope::Mount).as_ref() == Some(mount);
-    let lines = facts.subjects_of_scope(Scope::Boot).filter(mounts_it);
-    lines
+    facts
+        .subjects_of_scope(Scope::Boot)
+        .filter(mounts_it)
         .filter_map(|boot| facts.value(boot, &boot::OPTIONS))
         .flatten()
         .collect()
