@@ -108,16 +108,12 @@ mod dashboard {
     use crate::view::{self, Badge, Bullet, verdict_symbol};
 
     pub fn render_dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
-        let told: BTreeSet<&str> = report
-            .findings
-            .iter()
-            .map(|finding| &*finding.rule)
-            .collect();
+        let findings = report.findings.iter();
+        let told: BTreeSet<&str> = findings.map(|finding| &*finding.rule).collect();
         let mut out = Markup::default();
         let mut lines: Vec<Tag> = Vec::new();
         let targets = view::targets_worst_first(report);
-        let first = targets.first().copied();
-        let mut pictures = first.map(|target| {
+        let mut pictures = targets.first().map(|target| {
             let of = TargetChartBuilder {
                 report,
                 target,

@@ -45,6 +45,8 @@ mod findings_by_subject {
     }
 }
 mod distinct {
+    //! Short lists without duplicates, in the order of first occurrence.
+
     /// Appends the items that the list does not have yet, each once.
     pub fn extend_distinct<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
         for one in more {

@@ -136,7 +136,7 @@ pub mod what_if {
 }
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -264,6 +264,12 @@ impl Report {
             .iter()
             .find(|tally| tally.rule == rule)
             .map_or(&[], |tally| &tally.evidence)
+    }
+
+    /// The subjects of all targets.
+    pub(crate) fn target_subjects(&self) -> BTreeSet<&Subject> {
+        let targets = self.targets.iter();
+        targets.flat_map(|target| &target.subjects).collect()
     }
 
     pub fn verdict(&self, target: &Subject) -> Option<&Verdict> {

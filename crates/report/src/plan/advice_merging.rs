@@ -277,46 +277,40 @@ fn merged_list_advice(
 /// The list of options after the change. `None` for *keep*, for single values, and if the present
 /// list is unknown.
 fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
-    if advice.change == Change::Keep {
+    let (setting, change) = (advice.setting, &advice.change);
+    if *change == Change::Keep {
         return None;
     }
-    let (add, remove) = (
-        advice.change.set_or_added_values(),
-        advice.change.removed_options(),
-    );
-    let kind = advice.setting.kind.present_or_boot_mount();
-    match kind {
+    let (add, remove) = (change.set_or_added_values(), change.removed_options());
+    match setting.kind.present_or_boot_mount() {
         Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
+            let now = stack::mount_options(facts, subject)?;
             let written = boot_line_options_of_mount(facts, subject);
-            let add = [
-                add.to_vec(),
-                remount_commands::overrides_of_removed_defaults(facts, subject, &advice.change),
-            ]
-            .concat();
-            return stack::mount_options(facts, subject).map(|now| {
-                mount_and_mkfs_options::explicit_options_after_change(&now, &written, &add, remove)
-            });
+            let overrides = remount_commands::overrides_of_removed_defaults(facts, subject, change);
+            Some(mount_and_mkfs_options::explicit_options_after_change(
+                &now,
+                &written,
+                &[add, &overrides].concat(),
+                remove,
+            ))
         }
-        Some(PresentOrBootMount::Now | PresentOrBootMount::AtBoot) => {
-            let is_line =
-                kind == Some(PresentOrBootMount::AtBoot) && subject.scope() == Scope::Boot;
+        Some(kind) => {
+            let is_line = kind == PresentOrBootMount::AtBoot && subject.scope() == Scope::Boot;
             let written = if is_line {
                 facts.value(subject, &boot::OPTIONS)?
             } else {
                 Vec::new()
             };
-            return Some(mount_and_mkfs_options::apply_change_to_written_options(
+            Some(mount_and_mkfs_options::apply_change_to_written_options(
                 &written, add, remove,
-            ));
+            ))
         }
-        None => {}
+        None if setting.kind.is_mkfs() => Some(mount_and_mkfs_options::merge_mkfs_options(add)),
+        None => {
+            let info = catalog::find_by_name(setting.name)?;
+            info.kind.is_list().then(|| add.join(","))
+        }
     }
-    if advice.setting.kind.is_mkfs() {
-        return Some(mount_and_mkfs_options::merge_mkfs_options(add));
-    }
-    let is_list =
-        catalog::find_by_name(advice.setting.name).is_some_and(|info| info.kind.is_list());
-    is_list.then(|| add.join(","))
 }
 
 fn boot_line_options_of_mount(facts: &FactSet, mount: &Subject) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::model::upgrade::{BootNeed, BootNeedKind, BootOutcome, UpgradeItem};
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::mount::MountClass;
 use walwise_model::facts::catalog::{boot, device, mount};
-use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::facts::{FactSet, Key, Scope, Subject};
 
 pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
@@ -107,20 +107,15 @@ fn working_boot_needs(facts: &FactSet) -> Vec<BootNeed> {
             .unwrap_or_else(|| subject.name().to_owned());
         all.push(need(kind, &subject, name));
     }
-    let active: Vec<String> = facts
-        .known_values_by_subject(&device::DM_NAME)
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
-    let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
-    let closed = unlocked.into_iter().filter(|name| !active.contains(name));
-    all.extend(closed.map(|name| need(BootNeedKind::Crypt, &host, name)));
-    let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
-    all.extend(
-        swaps
-            .into_iter()
-            .map(|name| need(BootNeedKind::Swap, &host, name)),
-    );
+    let list = |key: &Key<Vec<String>>| facts.host_value(key).unwrap_or_default().into_iter();
+    let active = facts.known_values_by_subject(&device::DM_NAME);
+    let is_closed = |name: &String| !active.iter().any(|(_, open)| open == name);
+    for name in list(&boot::UNLOCKED).filter(is_closed) {
+        all.push(need(BootNeedKind::Crypt, &host, name));
+    }
+    for name in list(&boot::SWAPS) {
+        all.push(need(BootNeedKind::Swap, &host, name));
+    }
     if uses_zfs(facts) {
         all.push(need(BootNeedKind::Pool, &host, ZFS_POOLS.to_owned()));
     }

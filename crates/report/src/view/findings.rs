@@ -6,7 +6,7 @@ use super::{RichText, Section, plan, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{MissingFact, Scope, Subject};
+use walwise_model::facts::{MissingFact, Scope};
 
 pub(crate) fn serious_findings_section(
     chapter: &ShownItemsTracker<'_>,
@@ -48,11 +48,7 @@ pub(crate) fn target_undecided_section(
 pub(crate) fn host_and_other_untargeted_findings(
     report: &Report,
 ) -> (Vec<&Finding>, Vec<&Finding>) {
-    let known: BTreeSet<&Subject> = report
-        .targets
-        .iter()
-        .flat_map(|target| &target.subjects)
-        .collect();
+    let known = report.target_subjects();
     report
         .findings
         .iter()

@@ -399,18 +399,10 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
         report, &fixes,
     ))];
     pieces.extend(undecided_critical_line(&told, " about the host"));
-    let of_target = |one: &&crate::WithheldAdvice| {
-        report
-            .targets
-            .iter()
-            .any(|target| target.subjects.contains(&one.subject))
-    };
-    let withheld = report
-        .withheld
-        .iter()
-        .filter(|one| !of_target(one))
-        .map(withheld_line);
-    pieces.extend(withheld);
+    let known = report.target_subjects();
+    let withheld = report.withheld.iter();
+    let withheld = withheld.filter(|one| !known.contains(&one.subject));
+    pieces.extend(withheld.map(withheld_line));
     pieces.extend(omitted_count_line(lesser, " about the host", "Findings"));
     pieces.extend(beside_asked.map(sentence_line));
     pieces
