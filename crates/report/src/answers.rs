@@ -143,14 +143,15 @@ impl<'r> TargetAnswerBuilder<'r> {
     fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
         let steps = self.report.steps(&self.target.target).iter();
         // A plan can have steps about other mounts, such as the mount below a loop device. Such
-        // steps say nothing about the target's mount.
+        // steps do not concern the target's mount.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
         };
         let answers = |step: &Step| Topic::from_setting(step.advice.setting) == Some(topic);
-        let steps = steps.filter(|step| answers(step) && !elsewhere(step));
-        let mut steps: Vec<&Step> = steps.collect();
+        let mut steps: Vec<&Step> = steps
+            .filter(|step| answers(step) && !elsewhere(step))
+            .collect();
         steps.sort_by_key(|step| step.keeps_setting());
         steps
     }
@@ -171,7 +172,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             current: to_text_value(current),
             ..match open {
                 Some(open) => Answer::undecided(undecided_reason(self.report, open)),
-                None => Answer::no_advice("no rule recommends a change".to_owned()),
+                None => Answer::no_advice("no rule recommends a change"),
             }
         }
     }
@@ -197,7 +198,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             confidence: Some(step.confidence),
             apply: advice.apply.clone(),
             risk: Some(advice.risk),
-            ..Answer::no_advice(step.title.trim_end_matches('.').to_owned())
+            ..Answer::no_advice(step.title.trim_end_matches('.'))
         }
     }
 
@@ -207,7 +208,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             .as_ref()
             .and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
         if fstype.is_none() && !self.target.kind.is_device() {
-            return Answer::undecided("the type of the file system could not be read".to_owned());
+            return Answer::undecided("the type of the file system could not be read");
         }
         self.answer_from_plan_or_current(
             Topic::Filesystem,
@@ -249,7 +250,7 @@ impl<'r> TargetAnswerBuilder<'r> {
         });
         let shown = shown.filter(|words| !words.is_empty());
         if shown.is_none() && !self.target.kind.is_device() {
-            return Answer::undecided("the mount options could not be read".to_owned());
+            return Answer::undecided("the mount options could not be read");
         }
         self.answer_from_plan_or_current(
             Topic::MountOptions,
@@ -283,9 +284,7 @@ impl<'r> TargetAnswerBuilder<'r> {
                     }
                 }
                 Some(_) | None => match self.answer_from_plan_or_current(topic, &steps, None) {
-                    answer if answer.action == AnswerAction::NoAdvice => {
-                        Answer::no_advice(none.to_owned())
-                    }
+                    answer if answer.action == AnswerAction::NoAdvice => Answer::no_advice(none),
                     answer => answer,
                 },
             };
@@ -305,7 +304,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             answer.value = to_text_value(Some(setting.format_with_unit(value)));
         }
         if steps.is_empty() && written.is_none() {
-            answer = Answer::undecided("the value in force could not be read".to_owned());
+            answer = Answer::undecided("the value in force could not be read");
         }
         let measured = self.report.measurement(&self.target.target).is_some();
         if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
@@ -313,7 +312,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             answer = Answer {
                 current,
                 apply: self.measure_commands(),
-                ..Answer::undecided("not measured".to_owned())
+                ..Answer::undecided("not measured")
             };
         }
         let is_other = known.is_some_and(|place| place > 0);
@@ -352,9 +351,10 @@ impl<'r> TargetAnswerBuilder<'r> {
 
     fn measure_commands(&self) -> Vec<ShellCommand> {
         // A capture holds the facts of another host, on which this run cannot measure.
-        let check = ShellCommand::walwise_check_command(self.target.target.name(), "")
-            .filter(|_| self.report.host.live);
-        check.into_iter().collect()
+        ShellCommand::walwise_check_command(self.target.target.name(), "")
+            .filter(|_| self.report.host.live)
+            .into_iter()
+            .collect()
     }
 
     fn latency_reported_by_server(&self) -> Option<ProductionLatency> {
@@ -368,10 +368,10 @@ impl<'r> TargetAnswerBuilder<'r> {
 
     fn latency_answer(&self) -> Answer {
         if self.target.kind.is_device() {
-            return Answer::undecided("not mounted".to_owned());
+            return Answer::undecided("not mounted");
         }
         if latency::are_flushes_suppressed(self.report, &self.target.target) {
-            return Answer::undecided("no flush reaches the disk".to_owned());
+            return Answer::undecided("no flush reaches the disk");
         }
         let found = latency::measurement_and_main_row(self.report, self.target);
         let current = found.and_then(|(_, row)| paced_latency(row));
@@ -383,7 +383,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             };
             return Answer {
                 apply: self.measure_commands(),
-                ..Answer::undecided(reason.to_owned())
+                ..Answer::undecided(reason)
             };
         };
         let current = Some(AnswerValue::Latency(current));

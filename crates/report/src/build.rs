@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
+use super::distinct::extend_distinct;
 use super::findings_by_subject::FindingsBySubject;
 use super::model::find_in_sorted;
 use super::{
@@ -81,13 +82,15 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         tallies,
     } = evaluation;
     let withheld = withhold_refused_advice(&mut findings, guard);
-    mysql_commands::add_mysql_commands_to_findings(&mut findings, facts);
-    postgres_commands::add_postgres_commands_to_findings(&mut findings, facts);
+    add_server_commands_to_findings(&mut findings, facts);
     remedies::fill_in_critical_remedies(&mut findings, &withheld);
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
-    for verdict in &mut verdicts {
-        flush_hop::fill_in_hop_texts(facts, verdict);
+    for hop in verdicts
+        .iter_mut()
+        .flat_map(|verdict| &mut verdict.flush_path)
+    {
+        hop.text = flush_hop::hop_description(facts, hop);
     }
     let concerns = TargetSubjectCollector::from_facts(facts);
     let verdict =
@@ -108,13 +111,18 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     let (mut plans, mut conflicts) = (Vec::with_capacity(targets.len()), Vec::new());
     for (some, between) in planned {
         plans.extend(some);
-        for one in between {
-            if !conflicts.contains(&one) {
-                conflicts.push(one);
+        extend_distinct(&mut conflicts, between);
+    }
+    for Finding {
+        subject, advice, ..
+    } in &mut findings
+    {
+        if let Some(mounted) = facts.applicable_subject(subject, Scope::Mount) {
+            for advice in advice {
+                remount_commands::add_remount_commands_to_advice(advice, facts, &mounted);
             }
         }
     }
-    remount_commands::add_remount_commands_to_findings(&mut findings, facts);
     let stacks = parallel::map_items(&subjects, |target| {
         stack::build_stack(facts, target, verdict(target))
     });
@@ -172,6 +180,20 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     report
 }
 
+/// Adds the commands that change server settings.
+pub(crate) fn add_server_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
+        let cluster = facts.applicable_subject(subject, Scope::Cluster);
+        for advice in advice {
+            mysql_commands::add_mysql_commands(advice, facts, cluster.as_ref());
+            postgres_commands::add_postgres_commands(advice, facts, cluster.as_ref());
+        }
+    }
+}
+
 /// Removes the advice that `guard` refuses from the findings. Returns that advice, and the advice
 /// that the rules have already held back.
 fn withhold_refused_advice(
@@ -180,36 +202,27 @@ fn withhold_refused_advice(
 ) -> Vec<WithheldAdvice> {
     let refusals = parallel::map_items(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
-    for (
-        Finding {
-            rule,
-            subject,
-            advice,
-            held_back,
-            ..
-        },
-        refusals,
-    ) in findings.iter_mut().zip(refusals)
-    {
-        withheld.extend(held_back.iter().map(|held| WithheldAdvice {
-            rule: rule.clone(),
-            subject: subject.clone(),
-            advice: held.advice.clone(),
-            because: held.because.clone(),
-        }));
+    for (finding, refusals) in findings.iter_mut().zip(refusals) {
+        let mut add = |advice: String, because: String| {
+            withheld.push(WithheldAdvice {
+                rule: finding.rule.clone(),
+                subject: finding.subject.clone(),
+                advice,
+                because,
+            });
+        };
+        for held in &finding.held_back {
+            add(held.advice.clone(), held.because.clone());
+        }
         let mut refusals = refusals.into_iter();
-        advice.retain(|advice| match refusals.next().flatten() {
-            None => true,
-            Some(because) => {
-                let advice = format!("{}: {}", advice.setting, advice.change_text_with_units());
-                withheld.push(WithheldAdvice {
-                    rule: rule.clone(),
-                    subject: subject.clone(),
-                    advice,
-                    because,
-                });
-                false
+        finding.advice.retain(|advice| {
+            let refusal = refusals.next().flatten();
+            let is_kept = refusal.is_none();
+            if let Some(because) = refusal {
+                let text = format!("{}: {}", advice.setting, advice.change_text_with_units());
+                add(text, because);
             }
+            is_kept
         });
     }
     withheld
@@ -219,31 +232,27 @@ fn withhold_refused_advice(
 
 /// For each item of the finding's advice, the reason for the refusal, or `None`.
 fn refusal_reasons(finding: &Finding, guard: &AdviceCheckFn<'_>) -> Vec<Option<String>> {
-    let Finding {
-        subject, advice, ..
-    } = finding;
-    let of = |kind: SettingKind| {
-        let piece = advice.iter().find(|piece| piece.setting.kind == kind);
-        piece
-            .map(|piece| piece.change.set_or_added_values().to_vec())
-            .unwrap_or_default()
+    let advice = &finding.advice;
+    let values = |kind: SettingKind| {
+        advice
+            .iter()
+            .find(|piece| piece.setting.kind == kind)
+            .map_or(&[][..], |piece| piece.change.set_or_added_values())
     };
-    let (filesystem, features) = (of(SettingKind::Filesystem), of(SettingKind::MkfsFeatures));
-    let beside = RelatedAdvice {
-        filesystem: filesystem.first().map(String::as_str),
-        features: &features,
+    let related = RelatedAdvice {
+        filesystem: values(SettingKind::Filesystem).first().map(String::as_str),
+        features: values(SettingKind::MkfsFeatures),
     };
     advice
         .iter()
-        .map(|piece| guard(subject, piece, &beside).err())
+        .map(|piece| guard(&finding.subject, piece, &related).err())
         .collect()
 }
 
 pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
-    let machine = Subject::host();
     let text = |key| {
         facts
-            .value(&machine, key)
+            .host_value(key)
             .unwrap_or_else(|| "unknown".to_owned())
     };
     HostSummary {
@@ -251,10 +260,10 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
         os: text(&host::OS_NAME),
         kernel: text(&kernel::RELEASE),
         seen_by: facts
-            .value(&machine, &host::SEEN_BY)
+            .host_value(&host::SEEN_BY)
             .map_or("unknown", Choice::as_str)
             .to_owned(),
-        privileged: facts.value(&machine, &host::PRIVILEGED),
+        privileged: facts.host_value(&host::PRIVILEGED),
         live,
         options: Vec::new(),
     }
@@ -325,16 +334,13 @@ pub struct TargetSubjectCollector<'a> {
 
 impl<'a> TargetSubjectCollector<'a> {
     pub fn from_facts(facts: &'a FactSet) -> Self {
-        let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+        let mut boot_lines: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for boot in facts.subjects_of_scope(Scope::Boot) {
             if let Some(mount) = facts.applicable_subject(boot, Scope::Mount) {
-                boots.entry(mount).or_default().push(boot.clone());
+                boot_lines.entry(mount).or_default().push(boot.clone());
             }
         }
-        Self {
-            facts,
-            boot_lines: boots,
-        }
+        Self { facts, boot_lines }
     }
 
     /// The target, its stack, the boot lines of its mounts, and its cluster, in this order and
@@ -348,12 +354,12 @@ impl<'a> TargetSubjectCollector<'a> {
                 .filter_map(|scope| facts.applicable_subject(target, scope)),
         );
         all.extend(facts.layers_below(target));
-        let boots: BTreeSet<&Subject> = all
+        let boots: BTreeSet<Subject> = all
             .iter()
             .filter_map(|mount| self.boot_lines.get(mount))
             .flatten()
+            .cloned()
             .collect();
-        let boots: Vec<Subject> = boots.into_iter().cloned().collect();
         all.extend(boots);
         all.extend(facts.applicable_subject(target, Scope::Cluster));
         let mut seen = BTreeSet::new();

@@ -53,36 +53,29 @@ impl DeviceContent {
 
     fn from_disk(facts: &FactSet, disk: &Subject) -> Self {
         match facts.get(disk, &device::CONTENT) {
-            Reading::Known {
-                value: ContentState::Holds,
-                ..
-            } => Self::Holds {
-                holds: facts.value(disk, &device::HOLDS).unwrap_or_default(),
+            Reading::Known { value, .. } => match value {
+                ContentState::Holds => Self::Holds {
+                    holds: facts.value(disk, &device::HOLDS).unwrap_or_default(),
+                },
+                ContentState::Free => Self::Free {
+                    size: facts.value(disk, &device::SIZE),
+                    bytes_read: facts.value(disk, &device::BYTES_READ),
+                    unread_run: facts.value(disk, &device::UNREAD_RUN),
+                },
+                ContentState::Blank => Self::Blank,
             },
-            Reading::Known {
-                value: ContentState::Free,
-                ..
-            } => Self::Free {
-                size: facts.value(disk, &device::SIZE),
-                bytes_read: facts.value(disk, &device::BYTES_READ),
-                unread_run: facts.value(disk, &device::UNREAD_RUN),
-            },
-            Reading::Known {
-                value: ContentState::Blank,
-                ..
-            } => Self::Blank,
             Reading::Unknown {
                 why,
                 detail,
                 remedy,
-            } => {
-                let because = if detail.is_empty() {
+            } => Self::Unreadable {
+                because: if detail.is_empty() {
                     why.to_string()
                 } else {
                     detail
-                };
-                Self::Unreadable { because, remedy }
-            }
+                },
+                remedy,
+            },
         }
     }
 

@@ -115,21 +115,18 @@ fn describe_dm_device(maker: &str, prefix: &str, facts: &FactSet, subject: &Subj
 
 fn thin_pool_fill_text(facts: &FactSet, subject: &Subject) -> String {
     let percent = |key: &Key<f64>, word: &str| {
-        facts
-            .value(subject, key)
-            .map(|share| format!("{share:.0}% {word}"))
+        let share = facts.value(subject, key)?;
+        Some(format!("{share:.0}% {word}"))
     };
-    let shares: Vec<String> = [
+    let shares = [
         percent(&device::THIN_DATA, "data"),
         percent(&device::THIN_METADATA, "metadata"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
+    let shares = shares.into_iter().flatten().join_with(", ");
     if shares.is_empty() {
-        String::new()
+        shares
     } else {
-        format!(" ({})", shares.join(", "))
+        format!(" ({shares})")
     }
 }
 
@@ -142,37 +139,40 @@ fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
     let there = disks
         .zip(missing)
         .map(|(disks, missing)| format!("{} of {disks} disks", disks.saturating_sub(missing)));
-    let doing = facts.value(subject, &device::MD_SYNC_ACTION);
-    let doing = doing.and_then(|action| match action {
-        SyncAction::Idle => None,
-        SyncAction::Frozen => Some("frozen"),
-        SyncAction::Resync => Some("resyncing"),
-        SyncAction::Recover => Some("recovering"),
-        SyncAction::Check => Some("being checked"),
-        SyncAction::Repair => Some("being repaired"),
-        SyncAction::Reshape => Some("being reshaped"),
-    });
-    let closed = facts.value(subject, &device::MD_CONSISTENCY);
-    let closed = closed.and_then(|policy| match policy {
-        ConsistencyPolicy::Journal => Some("journal"),
-        ConsistencyPolicy::Ppl => Some("PPL"),
-        ConsistencyPolicy::None
-        | ConsistencyPolicy::Resync
-        | ConsistencyPolicy::Bitmap
-        | ConsistencyPolicy::Unknown => None,
-    });
-    let state = facts.value(subject, &device::MD_STATE);
-    let state = state.and_then(|state| match state {
-        ArrayState::Clear | ArrayState::Inactive => Some("not running"),
-        ArrayState::Broken => Some("failed"),
-        ArrayState::ReadOnly => Some("read-only"),
-        ArrayState::ReadAuto => Some("read-only until the first write"),
-        ArrayState::Suspended => Some("suspended"),
-        ArrayState::Clean
-        | ArrayState::Active
-        | ArrayState::WritePending
-        | ArrayState::ActiveIdle => None,
-    });
+    let doing = facts
+        .value(subject, &device::MD_SYNC_ACTION)
+        .and_then(|action| match action {
+            SyncAction::Idle => None,
+            SyncAction::Frozen => Some("frozen"),
+            SyncAction::Resync => Some("resyncing"),
+            SyncAction::Recover => Some("recovering"),
+            SyncAction::Check => Some("being checked"),
+            SyncAction::Repair => Some("being repaired"),
+            SyncAction::Reshape => Some("being reshaped"),
+        });
+    let closed = facts
+        .value(subject, &device::MD_CONSISTENCY)
+        .and_then(|policy| match policy {
+            ConsistencyPolicy::Journal => Some("journal"),
+            ConsistencyPolicy::Ppl => Some("PPL"),
+            ConsistencyPolicy::None
+            | ConsistencyPolicy::Resync
+            | ConsistencyPolicy::Bitmap
+            | ConsistencyPolicy::Unknown => None,
+        });
+    let state = facts
+        .value(subject, &device::MD_STATE)
+        .and_then(|state| match state {
+            ArrayState::Clear | ArrayState::Inactive => Some("not running"),
+            ArrayState::Broken => Some("failed"),
+            ArrayState::ReadOnly => Some("read-only"),
+            ArrayState::ReadAuto => Some("read-only until the first write"),
+            ArrayState::Suspended => Some("suspended"),
+            ArrayState::Clean
+            | ArrayState::Active
+            | ArrayState::WritePending
+            | ArrayState::ActiveIdle => None,
+        });
     // A container array only holds metadata and never runs, so its state is not described.
     let state = state.filter(|_| {
         !facts
@@ -181,8 +181,8 @@ fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
     });
     let failed = facts
         .value(subject, &device::MD_FAILED)
-        .filter(|failed| !failed.is_empty());
-    let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
+        .filter(|failed| !failed.is_empty())
+        .map(|failed| format!("failed: {}", failed.join(" ")));
     let [state, doing, closed] = [state, doing, closed].map(|word| word.map(str::to_owned));
     join_with_commas(level, [there, state, doing, closed, failed])
 }

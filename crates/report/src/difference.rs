@@ -9,24 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use renames::Renames;
 
 use super::model::difference::{
-    Difference, FactChange, FactState, FindingChange, FindingState, RenamedSubject, ReportOrigin,
-    VerdictChange,
+    Difference, DisplayedValue, FactChange, FactState, FindingChange, FindingState, LikelyCause,
+    MethodLatencyShift, ProbeLatencyShift, RenamedSubject, ReportOrigin, VerdictChange,
 };
-use crate::model::difference::{
-    DisplayedValue, LikelyCause, MethodLatencyShift, ProbeLatencyShift,
-};
-use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
-use walwise_judge::rules::{Finding, Outcome};
-use walwise_measure::measure::{
-    Estimate, MeasuredLog, Measurement, Method, MethodResult, estimate_latency_shift,
-};
+use walwise_measure::measure::{Estimate, MeasuredLog, Method, estimate_latency_shift};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog;
 use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
-use walwise_model::facts::{
-    Choice, FactRow, FactStability, KeyInfo, Reading, Scope, Subject, Value,
-};
+use walwise_model::facts::{Choice, FactStability, Scope, Subject};
 use walwise_model::text::format_names_and_rest;
 
 pub use super::model::difference::FindingChangeKind;
@@ -35,9 +26,12 @@ pub use parse::{MAX_BYTES, ReportParseError};
 pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);
     let old = names.rename_snapshot(before);
+    let is_host_known = |origin: &ReportOrigin| !origin.host.is_empty() && origin.host != "unknown";
     let mut difference = Difference {
         before: before.origin.clone(),
-        same_host: may_be_same_host(&before.origin, &now.origin),
+        same_host: !is_host_known(&before.origin)
+            || !is_host_known(&now.origin)
+            || before.origin.host == now.origin.host,
         remarks: comparison_remarks(&old, now),
         renamed: names
             .pairs_with_existing_names(now)
@@ -66,21 +60,16 @@ pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Diffe
     difference
 }
 
-/// True as well if the host's name is unknown in either report.
-fn may_be_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
-    let known = |name: &str| !name.is_empty() && name != "unknown";
-    !known(&before.host) || !known(&now.host) || before.host == now.host
-}
-
 /// Lists the subjects with facts that are in `from` but not in `of`. Targets are left out unless
 /// both reports cover the same targets.
 fn subjects_missing_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
     let alike = covers_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
-    let gone = from
-        .subjects_with_facts()
-        .filter(|subject| !of.facts.contains_key(*subject));
-    gone.filter(counts).cloned().collect()
+    from.subjects_with_facts()
+        .filter(|subject| !of.facts.contains_key(*subject))
+        .filter(counts)
+        .cloned()
+        .collect()
 }
 
 /// True if both reports were made for the same TARGET, or for different TARGETs that name the same
@@ -169,18 +158,14 @@ fn classify_finding_change(
 }
 
 fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange> {
-    let known_then: BTreeSet<&str> = before
-        .facts
-        .values()
-        .flat_map(BTreeMap::keys)
-        .copied()
-        .collect();
-    let known_now: BTreeSet<&str> = now
-        .facts
-        .values()
-        .flat_map(BTreeMap::keys)
-        .copied()
-        .collect();
+    let names = |kept: &ReportSnapshot| -> BTreeSet<&'static str> {
+        kept.facts
+            .values()
+            .flat_map(BTreeMap::keys)
+            .copied()
+            .collect()
+    };
+    let (known_then, known_now) = (names(before), names(now));
     // A fact that only one of the two walwise versions collects is not a change of the host.
     let same_version = before.origin.walwise == now.origin.walwise;
     let comparable =
@@ -212,13 +197,13 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
 
 /// A fact that is unknown in both reports has not changed, even if the reasons differ.
 fn has_known_value_changed(before: Option<&FactState>, now: Option<&FactState>) -> bool {
-    match (
+    let (before, now) = (
         before.and_then(FactState::known_value),
         now.and_then(FactState::known_value),
-    ) {
+    );
+    match (before, now) {
         (Some(before), Some(now)) => !before.equals_ignoring_order(now),
-        (None, None) => false,
-        (Some(_), None) | (None, Some(_)) => true,
+        (before, now) => before != now,
     }
 }
 
@@ -226,15 +211,10 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     let (was, is) = (&before.origin, &now.origin);
     let mut remarks = Vec::new();
     if !covers_same_targets(before, now) {
-        let words = |asked: &Option<String>| {
-            asked
-                .as_ref()
-                .map_or_else(|| "all targets".to_owned(), Clone::clone)
-        };
         remarks.push(format!(
             "the baseline covers {}, this report covers {}; only targets in both are compared",
-            words(&was.asked),
-            words(&is.asked)
+            was.asked.as_deref().unwrap_or("all targets"),
+            is.asked.as_deref().unwrap_or("all targets")
         ));
     }
     if was.live != is.live {
@@ -247,23 +227,18 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
             of(is.live)
         ));
     }
-    match (was.privileged, is.privileged) {
-        (Some(true), Some(false)) => {
-            remarks.push(
-                "the baseline was created as root, but this report was not, so this report has \
-                 fewer facts"
-                    .to_owned(),
-            );
-        }
-        (Some(false), Some(true)) => {
-            remarks.push(
-                "this report was created as root, but the baseline was not, so the baseline has \
-                 fewer facts"
-                    .to_owned(),
-            );
-        }
-        _ => {}
-    }
+    let fewer_facts = match (was.privileged, is.privileged) {
+        (Some(true), Some(false)) => Some(
+            "the baseline was created as root, but this report was not, so this report has \
+             fewer facts",
+        ),
+        (Some(false), Some(true)) => Some(
+            "this report was created as root, but the baseline was not, so the baseline has \
+             fewer facts",
+        ),
+        _ => None,
+    };
+    remarks.extend(fewer_facts.map(str::to_owned));
     let ids = |rules: Vec<&String>| {
         if rules.is_empty() {
             "none".to_owned()
@@ -271,10 +246,8 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
             format_names_and_rest(&rules, 3)
         }
     };
-    let (new, old): (Vec<_>, Vec<_>) = (
-        now.rules.difference(&before.rules).collect(),
-        before.rules.difference(&now.rules).collect(),
-    );
+    let new: Vec<_> = now.rules.difference(&before.rules).collect();
+    let old: Vec<_> = before.rules.difference(&now.rules).collect();
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
             "the baseline used a different rule set (new: {}; removed: {}), so findings may differ",
@@ -305,17 +278,16 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
             ShellCommand::text_or_placeholder(ShellCommand::walwise_check_command(name, ""))
         ));
     }
-    if before.unknown_facts > 0 {
-        let count = before.unknown_facts;
-        remarks.push(format!(
-            "facts of the baseline that this version does not know and did not compare: {count}"
-        ));
-    }
-    if before.unreadable > 0 {
-        remarks.push(format!(
-            "unreadable parts of the baseline: {}",
-            before.unreadable
-        ));
+    for (what, count) in [
+        (
+            "facts of the baseline that this version does not know and did not compare",
+            before.unknown_facts,
+        ),
+        ("unreadable parts of the baseline", before.unreadable),
+    ] {
+        if count > 0 {
+            remarks.push(format!("{what}: {count}"));
+        }
     }
     remarks
 }
@@ -332,16 +304,12 @@ fn latency_shifts(
     now: &ReportSnapshot,
     changes: &[FactChange],
 ) -> Vec<ProbeLatencyShift> {
-    let both = now
-        .probes
-        .iter()
-        .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-    let alike = both.filter(|(_, old, new)| {
-        (old.log.kind, old.log.page_bytes) == (new.log.kind, new.log.page_bytes)
-    });
-    alike
-        .map(|(target, old, new)| target_latency_shift(now, target, old, new, changes))
-        .collect()
+    let shift = |(target, new): (&Subject, &ProbeSnapshot)| {
+        let old = before.probes.get(target)?;
+        let is_alike = (old.log.kind, old.log.page_bytes) == (new.log.kind, new.log.page_bytes);
+        is_alike.then(|| target_latency_shift(now, target, old, new, changes))
+    };
+    now.probes.iter().filter_map(shift).collect()
 }
 
 fn target_latency_shift(
@@ -351,13 +319,18 @@ fn target_latency_shift(
     new: &ProbeSnapshot,
     changes: &[FactChange],
 ) -> ProbeLatencyShift {
-    let pairs = new
-        .rows
-        .iter()
-        .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
-    let rows: Vec<MethodLatencyShift> = pairs
-        .map(|((method, pages), old, new)| method_latency_shift(*method, *pages, old, new))
-        .collect();
+    let row = |(&(method, pages), new): (&(Method, u32), &MethodSnapshot)| {
+        let old = old.rows.get(&(method, pages))?;
+        Some(MethodLatencyShift {
+            method,
+            pages,
+            as_server: new.as_server,
+            before_us: old.median_us,
+            now_us: new.median_us,
+            shift: estimate_latency_shift(&old.rounds_us, &new.rounds_us),
+        })
+    };
+    let rows: Vec<MethodLatencyShift> = new.rows.iter().filter_map(row).collect();
     let mut probe = ProbeLatencyShift {
         target: target.clone(),
         before: old.when.clone(),
@@ -372,22 +345,6 @@ fn target_latency_shift(
         probe.likely_causes = likely_causes_of_shift(now, target, changes);
     }
     probe
-}
-
-fn method_latency_shift(
-    method: Method,
-    pages: u32,
-    old: &MethodSnapshot,
-    new: &MethodSnapshot,
-) -> MethodLatencyShift {
-    MethodLatencyShift {
-        method,
-        pages,
-        as_server: new.as_server,
-        before_us: old.median_us,
-        now_us: new.median_us,
-        shift: estimate_latency_shift(&old.rounds_us, &new.rounds_us),
-    }
 }
 
 fn caveats_of_both_probes(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
@@ -517,61 +474,6 @@ pub struct MethodSnapshot {
 }
 
 impl ReportSnapshot {
-    pub fn from_report(report: &Report) -> Self {
-        let mut kept = Self {
-            origin: report_origin(report),
-            rules: report
-                .rules
-                .iter()
-                .map(|tally| tally.rule.clone())
-                .collect(),
-            verdicts: report
-                .verdicts
-                .iter()
-                .map(|v| (v.target.clone(), v.standing))
-                .collect(),
-            findings: report
-                .findings
-                .iter()
-                .filter_map(keyed_finding_state)
-                .collect(),
-            probes: report
-                .probes
-                .iter()
-                .map(|p| (p.target.clone(), probe_snapshot(&p.measurement)))
-                .collect(),
-            ..Self::default()
-        };
-        for target in &report.targets {
-            let (title, subjects) = (target.title.clone(), target.subjects.clone());
-            kept.targets.entry(target.target.clone()).or_default().title = title;
-            kept.targets
-                .entry(target.target.clone())
-                .or_default()
-                .subjects = subjects;
-        }
-        for Stack { target, layers, .. } in &report.stacks {
-            kept.set_mount_and_device(
-                target,
-                layers.iter().map(|LayerRow { subject, .. }| subject),
-            );
-        }
-        for FactRow {
-            subject,
-            fact,
-            reading,
-        } in report.facts.rows()
-        {
-            if let Some(info) = catalog::find_by_name(fact) {
-                kept.facts
-                    .entry(subject.clone())
-                    .or_default()
-                    .insert(info.name, fact_state(info, reading));
-            }
-        }
-        kept
-    }
-
     fn set_mount_and_device<'s>(
         &mut self,
         target: &Subject,
@@ -606,64 +508,6 @@ impl ReportSnapshot {
     pub fn known_value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
         self.facts.get(subject)?.get(fact)?.known_value()
     }
-}
-
-fn report_origin(report: &Report) -> ReportOrigin {
-    let host = &report.host;
-    ReportOrigin {
-        when: report.when.clone(),
-        walwise: report.tool.version.clone(),
-        pack: report.pack.sha256.clone(),
-        host: host.name.clone(),
-        os: host.os.clone(),
-        kernel: host.kernel.clone(),
-        privileged: host.privileged,
-        live: host.live,
-        asked: report.asked.clone(),
-    }
-}
-
-fn fact_state(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
-    match reading {
-        Reading::Known { value, .. } => FactState::Known {
-            value: DisplayedValue::from_value(info, value),
-        },
-        Reading::Unknown { why, .. } => FactState::Unknown { why: *why },
-    }
-}
-
-fn keyed_finding_state(finding: &Finding) -> Option<((String, Subject), FindingState)> {
-    let applies = match finding.outcome {
-        Outcome::Applies => true,
-        Outcome::Undecided { .. } => false,
-        Outcome::DoesNotApply => return None,
-    };
-    let kept = FindingState {
-        applies,
-        level: finding.level,
-        title: finding.title.clone(),
-    };
-    Some(((finding.rule.clone(), finding.subject.clone()), kept))
-}
-
-fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
-    let row = |row: &MethodResult| Some(((row.method, row.pages), method_snapshot(row)?));
-    let against = found
-        .caveats
-        .iter()
-        .filter(|caveat| caveat.prevents_comparison_with_other_probes());
-    ProbeSnapshot {
-        when: found.when.clone(),
-        directory: found.directory.clone(),
-        log: found.log.clone(),
-        rows: found.methods.iter().filter_map(row).collect(),
-        doubts: against.map(|caveat| caveat.text.clone()).collect(),
-    }
-}
-
-fn method_snapshot(row: &MethodResult) -> Option<MethodSnapshot> {
-    let paced = row.paced.as_ref()?;
-    MethodSnapshot::new(row.as_server, paced.median_us, &paced.rounds_us)
 }
 
 impl MethodSnapshot {

@@ -26,10 +26,8 @@ pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
 
 /// The best disk has the smallest key.
 fn rank_key_and_reason(facts: &FactSet, target: &TargetSummary) -> (impl Ord + use<>, String) {
-    let disk = target
-        .subjects
-        .iter()
-        .find(|subject| subject.scope() == Scope::Device);
+    let mut subjects = target.subjects.iter();
+    let disk = subjects.find(|subject| subject.scope() == Scope::Device);
     let transport = disk.and_then(|disk| facts.value(disk, &device::TRANSPORT));
     let attachment = match transport {
         Some(Transport::Usb | Transport::Mmc) => 2,

@@ -8,13 +8,11 @@
 //!
 //! With TARGET, only findings about the target and the host count.
 
-use std::collections::BTreeSet;
-
 use super::model::Report;
 use super::model::upgrade::{Upgrade, UpgradeItem};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Level, Outcome};
-use walwise_model::facts::{NoteKind, Scope, Subject};
+use walwise_model::facts::{NoteKind, Scope};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailThreshold {
@@ -120,11 +118,7 @@ pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
 }
 
 pub(super) fn findings_for_requested_target(report: &Report) -> Vec<&Finding> {
-    let known: BTreeSet<&Subject> = report
-        .targets
-        .iter()
-        .flat_map(|target| &target.subjects)
-        .collect();
+    let known = report.target_subjects();
     let counts = |finding: &&Finding| {
         report.asked.is_none()
             || finding.subject.scope() == Scope::Host
@@ -155,7 +149,7 @@ fn lacks_non_probe_facts(outcome: &Outcome) -> bool {
 mod tests {
     use super::*;
     use crate::sample_reports;
-    use walwise_model::facts::{Choice, MissingFact, UnknownReason};
+    use walwise_model::facts::{Choice, MissingFact, Subject, UnknownReason};
 
     #[test]
     fn exit_code_of_every_combination() {

@@ -11,19 +11,28 @@ use super::{Report, Step};
 use walwise_judge::rules::Risk;
 use walwise_model::escape::comment::{self, comment_lines};
 
-fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
-    let mut lines = vec![format!(
-        "walwise {} on {}, {}: {what}, for review; nothing was changed.",
+/// The walwise version, host and time of the report, safe for a comment.
+pub(crate) fn report_origin_text(report: &Report) -> String {
+    comment::replace_unsafe_chars(&format!(
+        "walwise {} on {}, {}",
         report.tool.version, report.host.name, report.when
-    )];
-    lines.extend(how.iter().map(|&line| line.to_owned()));
-    if !report.host.live {
-        lines.push(
-            "Generated from a capture, which masks disk identities: edit each line before you paste it."
-                .to_owned(),
-        );
-    }
-    comment_lines(&lines)
+    ))
+}
+
+fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
+    let first = format!(
+        "{}: {what}, for review; nothing was changed.",
+        report_origin_text(report)
+    );
+    let capture = (!report.host.live).then_some(
+        "Generated from a capture, which masks disk identities: edit each line before you paste it.",
+    );
+    comment_lines(
+        [&*first]
+            .into_iter()
+            .chain(how.iter().copied())
+            .chain(capture),
+    )
 }
 
 pub(crate) fn section_heading_comment(title: &str) -> String {
@@ -31,14 +40,7 @@ pub(crate) fn section_heading_comment(title: &str) -> String {
 }
 
 fn step_reason_comments(steps: &[&Step]) -> String {
-    let one = |step: &&Step| {
-        format!(
-            "{}: {} ({})",
-            step.level.as_str(),
-            step.title,
-            step.rules.join(", ")
-        )
-    };
+    let one = |step: &&Step| format!("{}: {} ({})", step.level, step.title, step.rules.join(", "));
     comment_lines(steps.iter().map(one))
 }
 
@@ -47,28 +49,21 @@ fn pasteable_or_commented_lines<S: AsRef<str>>(
     steps: &[&Step],
     lines: &[S],
 ) -> String {
-    let loses = steps
-        .iter()
-        .any(|step| step.advice.risk == Risk::DataLossIfWrong);
-    if loses {
+    let mut risks = steps.iter().map(|step| step.advice.risk);
+    if risks.any(|risk| risk == Risk::DataLossIfWrong) {
         let warning = "!!!! COMMITTED DATA MAY BE LOST if a fact is wrong !!!!";
         return comment_lines([warning]) + &comment_lines(lines);
     }
     if !report.host.live {
         return comment_lines(lines);
     }
+    let lines = lines.iter().map(AsRef::as_ref);
     lines
-        .iter()
-        .flat_map(|line| {
-            [
-                comment::replace_unsafe_chars(line.as_ref()),
-                "\n".to_owned(),
-            ]
-        })
+        .map(|line| comment::replace_unsafe_chars(line) + "\n")
         .collect()
 }
 
-fn nothing_to_change_text(why: &[String]) -> String {
+fn nothing_to_change_text<S: AsRef<str>>(why: &[S]) -> String {
     comment_lines(["Nothing to change:"]) + &comment_lines(why)
 }
 

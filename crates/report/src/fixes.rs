@@ -1,15 +1,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::distinct::extend_distinct;
 use super::model::answer::Topic;
-use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
+use super::{Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::durability::{EvidenceLayer, Verdict, evidence_source_of_rule};
 use walwise_judge::rules::{Advice, AdviceBasis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{Choice, Reading, Scope, Subject, Value};
+use walwise_model::facts::{Scope, Subject};
 use walwise_model::settings::{PresentOrBootMount, Setting, SettingKind};
 
-#[derive(Clone, Debug)]
 pub struct RecommendedFix<'r> {
     pub level: Level,
     pub title: String,
@@ -46,7 +46,7 @@ impl RecommendedFix<'_> {
     }
 }
 
-pub(crate) fn target_fixes<'r>(
+pub fn target_fixes<'r>(
     report: &'r Report,
     target: &TargetSummary,
     about: &[&'r Finding],
@@ -75,51 +75,33 @@ pub(crate) fn target_fixes<'r>(
     );
     // The sort is stable, so fixes with equal keys stay in the order of the plan.
     fixes.sort_by_key(|fix| {
+        let topic = fix.setting.and_then(Topic::from_setting);
         (
             Reverse(fix.level),
             Reverse(fix.basis == AdviceBasis::Measured),
-            topic_position(fix.setting),
+            // Settings without a topic come last.
+            topic.is_none(),
+            topic,
         )
     });
     merge_fixes(fixes, report.verdict(&target.target))
 }
 
-fn commands_to_apply(
-    report: &Report,
-    target: &TargetSummary,
-    advice: &Advice,
-) -> Vec<ShellCommand> {
-    let [apply, ..] = apply_verify_undo_commands(report, target, advice);
-    apply
-}
-
 /// Fills in the commands of the plans' steps, or comments that describe a manual change. Steps that
 /// have commands of a user's own rule stay unchanged.
-pub(crate) fn fill_in_step_commands(report: &mut Report) {
-    let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
-        let step = |step: &Step| {
-            (!step.keeps_setting())
-                .then(|| apply_verify_undo_commands(report, target, &step.advice))
+pub fn fill_in_step_commands(report: &mut Report) {
+    for at in 0..report.plans.len() {
+        let Some((target, plan)) = report.targets.get(at).zip(report.plans.get(at)) else {
+            continue;
         };
-        plan.steps.iter().map(step).collect::<Vec<_>>()
-    };
-    let completed: Vec<_> = report
-        .targets
-        .iter()
-        .zip(&report.plans)
-        .map(of_plan)
-        .collect();
-    for (plan, steps) in report.plans.iter_mut().zip(completed) {
-        for (step, commands) in plan.steps.iter_mut().zip(steps) {
-            let Some([apply, verify, undo]) = commands else {
-                continue;
-            };
-            step.advice = Advice {
-                apply,
-                verify,
-                undo,
-                ..step.advice.clone()
-            };
+        let mut steps = plan.steps.clone();
+        for step in steps.iter_mut().filter(|step| !step.keeps_setting()) {
+            let advice = &mut step.advice;
+            [advice.apply, advice.verify, advice.undo] =
+                apply_verify_undo_commands(report, target, advice);
+        }
+        if let Some(plan) = report.plans.get_mut(at) {
+            plan.steps = steps;
         }
     }
 }
@@ -129,33 +111,29 @@ fn apply_verify_undo_commands(
     target: &TargetSummary,
     advice: &Advice,
 ) -> [Vec<ShellCommand>; 3] {
-    let or = |commands: &[ShellCommand], other: &dyn Fn() -> Vec<ShellCommand>| {
+    let or = |commands: &[ShellCommand], other: &dyn Fn() -> Option<ShellCommand>| {
         if commands.is_empty() && advice.own.is_empty() {
-            other()
+            other().into_iter().collect()
         } else {
             commands.to_vec()
         }
     };
-    let by_hand = |says: &str| vec![ShellCommand::from_comment(says)];
-    // On a free disk, one script checks the disk again and creates the file system with all
-    // options.
-    let script = || {
-        mkfs::walwise_check_command_for_disk(
+    let comment = |says: String| Some(ShellCommand::from_comment(&says));
+    let is_free_disk = target.kind.is_device();
+    let change = advice.change_text_with_units();
+    let apply = || match advice.setting.kind {
+        // On a free disk, one script checks the disk again and creates the file system with all
+        // options.
+        _ if is_free_disk => mkfs::walwise_check_command_for_disk(
             report,
             &target.target,
             " --format script --output setup.sh",
-        )
-        .into_iter()
-        .collect()
-    };
-    let apply = || match advice.setting.kind {
-        SettingKind::BootOptions => fstab_export_command(report, target).into_iter().collect(),
-        SettingKind::Filesystem | SettingKind::Placement => {
-            let (from, to) = (target.target.name(), advice.change_text_with_units());
-            by_hand(&format!(
-                "by hand: stop the server, copy {from} to {to}, and start the server from there"
-            ))
-        }
+        ),
+        SettingKind::BootOptions => fstab_export_command(report, target),
+        SettingKind::Filesystem | SettingKind::Placement => comment(format!(
+            "by hand: stop the server, copy {} to {change}, and start the server from there",
+            target.target.name()
+        )),
         SettingKind::MountOptions
         | SettingKind::MkfsOptions
         | SettingKind::MkfsFeatures
@@ -167,37 +145,30 @@ fn apply_verify_undo_commands(
         | SettingKind::Postgres
         | SettingKind::InitDb
         | SettingKind::Mysql
-        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.change_text_with_units())),
-    };
-    let verify = || {
-        let check = report.check_command(&target.target, " --no-probe");
-        check.into_iter().collect()
+        | SettingKind::Other => comment(format!("by hand: {change}")),
     };
     let undo = || {
-        let before = if target.kind.is_device() {
-            "a blank disk".to_owned()
+        comment(if is_free_disk {
+            "before: a blank disk".to_owned()
         } else {
-            setting_source::current_value_with_source(advice)
-        };
-        by_hand(&format!("before: {before}"))
+            let before = setting_source::current_value_with_source(advice);
+            format!("before: {before}")
+        })
     };
-    let is_free_disk = target.kind.is_device();
-    let apply: &dyn Fn() -> Vec<ShellCommand> = if is_free_disk { &script } else { &apply };
     [
-        or(&advice.apply, apply),
-        or(&advice.verify, &verify),
+        or(&advice.apply, &apply),
+        or(&advice.verify, &|| {
+            report.check_command(&target.target, " --no-probe")
+        }),
         or(&advice.undo, &undo),
     ]
 }
 
-pub(crate) fn fstab_export_command(
-    report: &Report,
-    target: &TargetSummary,
-) -> Option<ShellCommand> {
+pub fn fstab_export_command(report: &Report, target: &TargetSummary) -> Option<ShellCommand> {
     report.check_command(&target.target, " --no-probe --format fstab")
 }
 
-pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedFix<'r>> {
+pub fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedFix<'r>> {
     let applies = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies);
@@ -209,7 +180,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedF
     merge_fixes(fixes, None)
 }
 
-pub(crate) fn is_verdict_rule(rule: &str) -> bool {
+pub fn is_verdict_rule(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
@@ -221,64 +192,61 @@ fn step_fixes<'r>(
     step: &'r Step,
     about: &[&'r Finding],
 ) -> Vec<RecommendedFix<'r>> {
-    let advises = |finding: &Finding, advice: &Advice| {
-        step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
-    };
+    let setting = step.advice.setting;
     // A rule can apply to several disks, but a step is about one of them.
-    let is_here = |finding: &&&Finding| match step.advice.setting.scope {
+    let is_here = |finding: &Finding| match setting.scope {
         Scope::Device | Scope::Host => finding.subject == step.subject,
         Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => true,
     };
-    let mut seen = BTreeSet::new();
-    let mut fixes = Vec::new();
-    let with_advice = |finding: &&'r Finding| {
-        Some((
-            *finding,
-            finding
-                .advice
-                .iter()
-                .find(|advice| advises(finding, advice))?,
-        ))
-    };
-    let mut own: Vec<(&Finding, &Advice)> = about
+    let advising = about
         .iter()
-        .filter(is_here)
-        .filter_map(with_advice)
+        .filter(|finding| step.rules.contains(&finding.rule) && is_here(finding));
+    let mut own: Vec<(&Finding, &Advice)> = advising
+        .filter_map(|finding| {
+            let mut advice = finding.advice.iter();
+            Some((*finding, advice.find(|advice| advice.setting == setting)?))
+        })
         .collect();
     // `merge_fixes` keeps the first title of fixes with equal commands, so the most severe and
     // riskiest fix comes first.
     own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
-    for (finding, advice) in own {
-        if seen.insert(&finding.rule) {
-            let is_one = step.rules.len() == 1
-                || step.advice.setting.kind.present_or_boot_mount()
-                    == Some(PresentOrBootMount::Now);
-            let alone = if is_one { &step.advice } else { advice };
-            fixes.push(RecommendedFix {
-                setting: Some(advice.setting),
-                risk: alone.risk,
-                commands: commands_to_apply(report, target, alone),
-                source: source_of_current_value(&step.advice),
-                ..fix_from_finding(finding)
-            });
+    let mut seen = BTreeSet::new();
+    own.retain(|(finding, _)| seen.insert(&finding.rule));
+    let is_one = step.rules.len() == 1
+        || setting.kind.present_or_boot_mount() == Some(PresentOrBootMount::Now);
+    let source = step.advice.current.source().map(ToString::to_string);
+    let with_commands = |advice: &Advice, fix| {
+        let [commands, ..] = apply_verify_undo_commands(report, target, advice);
+        RecommendedFix {
+            setting: Some(setting),
+            risk: advice.risk,
+            commands,
+            source: source.clone(),
+            ..fix
         }
-    }
-    if fixes.is_empty() {
-        fixes.push(RecommendedFix {
+    };
+    if own.is_empty() {
+        let fix = RecommendedFix {
             level: step.level,
             title: step.title.clone(),
             subject: &step.subject,
-            setting: Some(step.advice.setting),
-            risk: step.advice.risk,
-            commands: commands_to_apply(report, target, &step.advice),
+            setting: None,
+            risk: Risk::None,
+            commands: Vec::new(),
             remedy: None,
-            source: source_of_current_value(&step.advice),
+            source: None,
             rules: step.rules.clone(),
             basis: step.basis,
             observed: BTreeSet::new(),
-        });
+        };
+        return vec![with_commands(&step.advice, fix)];
     }
-    fixes
+    own.into_iter()
+        .map(|(finding, advice)| {
+            let advice = if is_one { &step.advice } else { advice };
+            with_commands(advice, fix_from_finding(finding))
+        })
+        .collect()
 }
 
 fn fix_from_finding(finding: &Finding) -> RecommendedFix<'_> {
@@ -297,13 +265,6 @@ fn fix_from_finding(finding: &Finding) -> RecommendedFix<'_> {
     }
 }
 
-fn source_of_current_value(advice: &Advice) -> Option<String> {
-    match &advice.current {
-        Reading::<Value>::Known { source, .. } => Some(source.to_string()),
-        Reading::Unknown { .. } => None,
-    }
-}
-
 /// Merges fixes with equal commands, and fixes with equal subject, rules and title. A fix that
 /// restates the verdict is merged into the fix of its cause.
 fn merge_fixes<'r>(
@@ -318,11 +279,7 @@ fn merge_fixes<'r>(
             verdicts.push(fix);
             continue;
         }
-        let commands: Vec<String> = fix
-            .commands
-            .iter()
-            .map(|command| command.as_str().to_owned())
-            .collect();
+        let commands: Vec<String> = fix.commands.iter().map(ToString::to_string).collect();
         let title = (fix.subject, fix.rules.clone(), fix.title.clone());
         let known = by_commands
             .get(&commands)
@@ -330,16 +287,8 @@ fn merge_fixes<'r>(
             .or(by_title.get(&title));
         let at = known.copied().unwrap_or(out.len());
         if let Some(other) = out.get_mut(at) {
-            let rules = fix
-                .rules
-                .into_iter()
-                .filter(|rule| !other.rules.contains(rule));
-            other.rules.extend(rules.collect::<Vec<_>>());
-            let commands = fix
-                .commands
-                .into_iter()
-                .filter(|command| !other.commands.contains(command));
-            other.commands.extend(commands.collect::<Vec<_>>());
+            extend_distinct(&mut other.rules, fix.rules);
+            extend_distinct(&mut other.commands, fix.commands);
             other.observed.extend(fix.observed);
             other.risk = other.risk.max(fix.risk);
         } else {
@@ -360,13 +309,4 @@ fn merge_fixes<'r>(
         }
     }
     out
-}
-
-/// The position of the setting's topic in [`Topic::ALL`]; settings without a topic come last.
-fn topic_position(setting: Option<&'static Setting>) -> usize {
-    let topic = setting.and_then(Topic::from_setting);
-    Topic::ALL
-        .iter()
-        .position(|one| Some(*one) == topic)
-        .unwrap_or(Topic::ALL.len())
 }

@@ -1,6 +1,6 @@
 use super::device_description::describe_device;
 use super::stack;
-use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
+use walwise_judge::durability::{FlushHop, FlushState, HopKind};
 use walwise_model::facts::catalog::controller::{self, MemberDiskCache};
 use walwise_model::facts::catalog::device::{self, CacheVolatility};
 use walwise_model::facts::catalog::{cluster, mysql, postgres};
@@ -8,13 +8,7 @@ use walwise_model::facts::{FactSet, FactValue, Key, ServerKind, Subject};
 use walwise_model::text::JoinText;
 use walwise_model::{settings, text};
 
-pub fn fill_in_hop_texts(facts: &FactSet, verdict: &mut Verdict) {
-    for hop in &mut verdict.flush_path {
-        hop.text = hop_description(facts, hop);
-    }
-}
-
-fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
+pub fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
     let of_each = |one: fn(&FactSet, &Subject) -> String| {
         join_with_counts(hop.subjects.iter().map(|of| one(facts, of)))
     };
@@ -47,17 +41,14 @@ fn join_with_counts(all: impl Iterator<Item = String>) -> String {
             None => counted.push((words, 1)),
         }
     }
-    let words = |(words, count): (String, usize)| {
-        if count > 1 {
-            format!("{count} × {words}")
-        } else {
-            words
-        }
-    };
-    text::format_names_and_rest(
-        &counted.into_iter().map(words).collect::<Vec<_>>(),
-        MAX_DESCRIPTIONS,
-    )
+    let texts: Vec<String> = counted
+        .into_iter()
+        .map(|(words, count)| match count {
+            1 => words,
+            count => format!("{count} × {words}"),
+        })
+        .collect();
+    text::format_names_and_rest(&texts, MAX_DESCRIPTIONS)
 }
 
 /// Maximum number of different descriptions shown for one layer of a flush path.
@@ -133,14 +124,9 @@ fn disk_and_cache_text(facts: &FactSet, of: &Subject) -> String {
 }
 
 fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
-    let queue = facts
-        .value(of, &device::WRITE_CACHE)
-        .map(|word| format!("queue: {word}"));
-    let own = facts
-        .value(of, &device::CACHE_TYPE)
-        .map(|word| format!("disk: {word}"));
-    match (queue, own) {
-        (Some(queue), Some(own)) => join_with_middle_dots([Some(queue), Some(own)]),
+    let queue = facts.value(of, &device::WRITE_CACHE);
+    match (queue, facts.value(of, &device::CACHE_TYPE)) {
+        (Some(queue), Some(own)) => format!("queue: {queue} · disk: {own}"),
         _ => disk_and_cache_text(facts, of),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod anchors {
     const MAX_ID_BYTES: usize = 120;
 
     /// The element id of a finding, unique in a report: `finding-barrier.ext4-off-mount:~2fimages`.
-    pub(crate) fn finding_anchor(rule: &str, subject: &Subject) -> String {
+    pub fn finding_anchor(rule: &str, subject: &Subject) -> String {
         // Rule ids have no colon and scope words have no hyphen, so the last hyphen before the
         // first colon separates rule and subject.
         format!(
@@ -25,11 +25,11 @@ pub(crate) mod anchors {
         )
     }
 
-    pub(crate) fn rule_anchor(rule: &str) -> String {
+    pub fn rule_anchor(rule: &str) -> String {
         format!("rule-{}", encode_fragment_id(rule))
     }
 
-    pub(crate) fn facts_anchor(subject: &Subject) -> String {
+    pub fn facts_anchor(subject: &Subject) -> String {
         format!("facts-{}", encode_fragment_id(&subject.to_string()))
     }
 
@@ -108,22 +108,25 @@ mod dashboard {
     use crate::view::{self, Badge, Bullet, verdict_symbol};
 
     pub fn render_dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
-        let told: BTreeSet<&str> = report
-            .findings
-            .iter()
-            .map(|finding| &*finding.rule)
-            .collect();
+        let findings = report.findings.iter();
+        let told: BTreeSet<&str> = findings.map(|finding| &*finding.rule).collect();
         let mut out = Markup::default();
         let mut lines: Vec<Tag> = Vec::new();
         let targets = view::targets_worst_first(report);
-        let first = targets.first().copied();
-        let mut pictures = first.map(|target| {
-            flush_path_and_latency_charts(TargetChartBuilder {
+        let mut pictures = targets.first().map(|target| {
+            let of = TargetChartBuilder {
                 report,
                 target,
                 place: 1,
                 facts,
-            })
+            };
+            let both = [of.flush_path_chart(), of.latency_chart()]
+                .into_iter()
+                .flatten();
+            tag("div")
+                .attr("class", "halves")
+                .add_all(both)
+                .none_if_empty()
         });
         for piece in short_report_parts(report) {
             let block = match piece {
@@ -156,18 +159,10 @@ mod dashboard {
                 }
                 ShortPart::Section(one) => section::render_sections(&[one], true),
             };
-            out = out.append(take_definition_list(&mut lines)).append(block);
+            let list = tag("dl").add_all(std::mem::take(&mut lines));
+            out = out.append(list.none_if_empty()).append(block);
         }
-        out.append(take_definition_list(&mut lines))
-    }
-
-    fn take_definition_list(lines: &mut Vec<Tag>) -> Markup {
-        let lines = std::mem::take(lines);
-        if lines.is_empty() {
-            Markup::default()
-        } else {
-            tag("dl").add_all(lines).into()
-        }
+        out.append(tag("dl").add_all(lines).none_if_empty())
     }
 
     /// The term and the description of a bullet in a definition list.
@@ -211,16 +206,6 @@ mod dashboard {
             Markup::from_static(" ").append(name)
         }))
     }
-
-    fn flush_path_and_latency_charts(of: TargetChartBuilder<'_>) -> Markup {
-        let both = [of.flush_path_chart(), of.latency_chart()];
-        let both: Vec<Markup> = both.into_iter().flatten().collect();
-        if both.is_empty() {
-            Markup::default()
-        } else {
-            tag("div").attr("class", "halves").add_all(both).into()
-        }
-    }
 }
 pub mod trial;
 
@@ -228,7 +213,7 @@ use super::view::{self, Section, Tone};
 use super::{Report, json, report_reader};
 use chart::TargetChartBuilder;
 use findings_and_facts::FactAppendix;
-use markup::{Markup, tag};
+use markup::{Markup, Tag, tag};
 use walwise_model::parallel;
 
 /// Beginning of every page. The content security policy blocks scripts and external resources, in
@@ -278,11 +263,9 @@ pub fn render_report_page(report: &Report) -> String {
                 .add(Markup::from_rich_text(&name)),
         )
     });
-    let glance = tag("section")
-        .attr("id", "glance")
-        .add(tag("h2").add_text("At a glance"))
-        .add(dashboard::render_dashboard(report, &facts));
-    let folds = [
+    let glance =
+        titled_section("glance", "At a glance").add(dashboard::render_dashboard(report, &facts));
+    let folds: Vec<_> = [
         (
             "Findings",
             "findings",
@@ -290,11 +273,10 @@ pub fn render_report_page(report: &Report) -> String {
             findings_and_facts::rule_sections(report),
         ),
         ("Facts", "facts", true, facts.facts_table()),
-    ];
-    let folds: Vec<_> = folds
-        .into_iter()
-        .filter(|(.., inner)| !inner.is_empty())
-        .collect();
+    ]
+    .into_iter()
+    .filter(|(.., inner)| !inner.is_empty())
+    .collect();
     let contents =
         tag("nav")
             .add(tag("h2").add_text("Contents"))
@@ -352,6 +334,12 @@ fn render_page(title: &str, body: Markup, read_back: &str, json: &str) -> String
         .append(Markup::from_static(report_reader::END_TAG))
         .append(Markup::from_static("</body>\n</html>\n"))
         .into_string()
+}
+
+fn titled_section(id: &str, heading: &str) -> Tag {
+    tag("section")
+        .attr("id", id)
+        .add(tag("h2").add_text(heading))
 }
 
 fn tone_class(tone: Tone) -> &'static str {

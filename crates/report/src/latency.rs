@@ -51,14 +51,6 @@ pub fn wal_sync_method_in_force(
     report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
 }
 
-pub(crate) fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
-    report
-        .probes
-        .iter()
-        .filter_map(|probe| latency_from_probe(report, probe))
-        .collect()
-}
-
 /// Adds the latest earlier latency of each target that was not measured in this run, if the stack
 /// below the target is unchanged.
 pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency>) {
@@ -102,27 +94,32 @@ fn sanitise_latency(mut price: CommitLatency) -> Option<CommitLatency> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
     price.methods.truncate(MAX_ROWS);
-    let times = |row: &MethodLatency| {
-        [row.median_us, row.low_us, row.high_us]
-            .into_iter()
-            .chain(row.p99_us)
-    };
-    price
-        .methods
-        .retain(|row| times(row).all(|us| us.is_finite() && us > 0.0));
-    let of_target = price.target.scope() == Scope::Target;
-    (of_target && !price.methods.is_empty()).then_some(price)
+    price.methods.retain(|row| {
+        let times = [row.median_us, row.low_us, row.high_us].into_iter();
+        times.chain(row.p99_us).all(|us| us.is_finite() && us > 0.0)
+    });
+    let is_target = price.target.scope() == Scope::Target;
+    (is_target && !price.methods.is_empty()).then_some(price)
+}
+
+pub(crate) fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
+    let probes = report.probes.iter();
+    probes
+        .filter_map(|probe| latency_from_probe(report, probe))
+        .collect()
 }
 
 fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
-    let target = report
-        .targets
-        .iter()
-        .find(|target| target.target == probe.target)?;
-    if are_flushes_suppressed(report, &target.target) || probe.measurement.cancelled {
+    let ProbeResult {
+        target,
+        measurement,
+    } = probe;
+    let mut targets = report.targets.iter();
+    let summary = targets.find(|one| one.target == *target)?;
+    if are_flushes_suppressed(report, target) || measurement.cancelled {
         return None;
     }
-    let chosen = measurement_and_main_row(report, target).map(|(_, row)| row);
+    let chosen = measurement_and_main_row(report, summary).map(|(_, row)| row);
     let row = |row: &MethodResult| {
         let paced = row.paced.as_ref()?;
         Some(MethodLatency {
@@ -134,24 +131,19 @@ fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLate
             p99_us: paced.p99_us,
         })
     };
+    let rows = measurement.one_page_server_rows_without_error();
     sanitise_latency(CommitLatency {
-        target: probe.target.clone(),
-        when: probe.measurement.when.clone(),
-        layers: stack_layer_descriptions(report, &probe.target)?,
-        methods: probe
-            .measurement
-            .one_page_server_rows_without_error()
-            .filter_map(row)
-            .collect(),
+        target: target.clone(),
+        when: measurement.when.clone(),
+        layers: stack_layer_descriptions(report, target)?,
+        methods: rows.filter_map(row).collect(),
     })
 }
 
 fn stack_layer_descriptions(report: &Report, target: &Subject) -> Option<Vec<String>> {
-    let stack = report.stack(target)?;
+    let layers = report.stack(target)?.layers.iter();
     Some(
-        stack
-            .layers
-            .iter()
+        layers
             .map(|layer| format!("{}: {}", layer.subject, layer.says))
             .collect(),
     )

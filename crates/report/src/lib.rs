@@ -44,6 +44,24 @@ mod findings_by_subject {
         }
     }
 }
+mod distinct {
+    //! Short lists without duplicates, in the order of first occurrence.
+
+    /// Appends the items that the list does not have yet, each once.
+    pub fn extend_distinct<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+        for one in more {
+            if !list.contains(&one) {
+                list.push(one);
+            }
+        }
+    }
+
+    pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut list = Vec::new();
+        extend_distinct(&mut list, items);
+        list
+    }
+}
 mod device_description;
 mod model;
 mod stack_truncation;
@@ -426,6 +444,7 @@ mod remedies {
 
     use super::WithheldAdvice;
     use walwise_judge::rules::{Change, Finding, FixOrReason, Level, Outcome};
+    use walwise_model::text::JoinText;
 
     pub fn fill_in_critical_remedies(findings: &mut [Finding], withheld: &[WithheldAdvice]) {
         let critical = |finding: &&mut Finding| {
@@ -436,7 +455,14 @@ mod remedies {
             finding.remedy = remedy_from_advice(finding)
                 .or(told)
                 .or_else(|| remedy_from_withheld_advice(finding, withheld))
-                .or_else(|| Some(no_known_remedy()));
+                // Such a finding exists only if a user's rule file raises the level of the rule.
+                .or_else(|| {
+                    let says = "No fix is known. A user's rule file raised this rule to critical, but the rule has no fix.";
+                    Some(FixOrReason {
+                        here: false,
+                        text: says.to_owned(),
+                    })
+                });
         }
     }
 
@@ -445,23 +471,17 @@ mod remedies {
             .advice
             .iter()
             .filter(|advice| advice.change != Change::Keep);
-        let all: Vec<String> = changes
+        let text = changes
             .map(|advice| {
+                let change = advice.change.describe_change();
                 if advice.setting.kind.is_placement() {
-                    format!(
-                        "Move {} to {}.",
-                        finding.subject.name(),
-                        advice.change.describe_change()
-                    )
+                    format!("Move {} to {change}.", finding.subject.name())
                 } else {
-                    format!("{}: {}", advice.setting, advice.change.describe_change())
+                    format!("{}: {change}", advice.setting)
                 }
             })
-            .collect();
-        (!all.is_empty()).then(|| FixOrReason {
-            here: true,
-            text: all.join("; "),
-        })
+            .join_with("; ");
+        (!text.is_empty()).then_some(FixOrReason { here: true, text })
     }
 
     fn remedy_from_withheld_advice(
@@ -475,21 +495,11 @@ mod remedies {
             text: format!("Withheld: {}. {}", one.advice, one.because),
         })
     }
-
-    /// Returns the remedy of a critical finding without advice and text. Such a finding exists only
-    /// if a user's rule file raises the level of the rule.
-    fn no_known_remedy() -> FixOrReason {
-        let says = "No fix is known. A user's rule file raised this rule to critical, but the rule has no fix.";
-        FixOrReason {
-            here: false,
-            text: says.to_owned(),
-        }
-    }
 }
 mod answers;
 mod build;
 pub mod export;
-pub mod fixes;
+mod fixes;
 mod flush_hop;
 pub mod html;
 pub mod json;
@@ -500,7 +510,7 @@ mod mysql_commands;
 mod output_format;
 mod plan;
 mod postgres_commands;
-pub mod recommendation;
+mod recommendation;
 mod remount_commands;
 mod saved_report;
 pub mod script;
@@ -508,7 +518,7 @@ pub mod server_conf;
 mod setting_source;
 mod stack;
 pub mod text;
-pub mod upgrade;
+mod upgrade;
 pub mod view;
 mod what_if {
     //! Compares the real host with the host under assumed facts. Plans, exports and the exit code
@@ -569,9 +579,10 @@ mod what_if {
     /// All steps of the report's plans, with `comes` set. The caller clears it for steps that only the
     /// real report has.
     fn plan_steps(report: &Report) -> BTreeSet<StepChange> {
-        let plans = report.plans.iter();
-        let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
-        steps
+        report
+            .plans
+            .iter()
+            .flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)))
             .map(|(target, step)| StepChange {
                 target: target.clone(),
                 comes: true,
@@ -587,17 +598,17 @@ mod what_if {
 
     fn offered_risky_advice(report: &Report) -> Vec<WithheldRiskyAdvice> {
         let of = |finding: &Finding| {
-            let risky = finding
+            finding
                 .advice
                 .iter()
-                .filter(|advice| advice.risk == Risk::DataLossIfWrong);
-            let offers = risky.map(|advice| WithheldRiskyAdvice {
-                rule: finding.rule.clone(),
-                subject: finding.subject.clone(),
-                advice: format!("{}: {}", advice.setting, advice.change.describe_change()),
-                tradeoff: advice.tradeoff.clone(),
-            });
-            offers.collect::<Vec<_>>()
+                .filter(|advice| advice.risk == Risk::DataLossIfWrong)
+                .map(|advice| WithheldRiskyAdvice {
+                    rule: finding.rule.clone(),
+                    subject: finding.subject.clone(),
+                    advice: format!("{}: {}", advice.setting, advice.change.describe_change()),
+                    tradeoff: advice.tradeoff.clone(),
+                })
+                .collect::<Vec<_>>()
         };
         let mut all: Vec<WithheldRiskyAdvice> = report.findings.iter().flat_map(of).collect();
         all.sort();

@@ -62,17 +62,12 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
             Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
                 let mut page = TextPage::with_unlimited_width();
-                let row = |one| {
-                    layer_cells(one)
-                        .iter()
-                        .map(|cell| comment::replace_unsafe_chars(cell))
-                        .collect()
-                };
-                page.append_table(
-                    0,
-                    &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
-                    &[],
-                );
+                let safe = |cell: &String| comment::replace_unsafe_chars(cell);
+                let rows = layers.iter().map(layer_cells);
+                let rows: Vec<_> = rows
+                    .map(|row| row.iter().map(safe).collect::<Vec<_>>())
+                    .collect();
+                page.append_table(0, &rows, &[]);
                 document.push_code_block("text", &page.into_text().lines().collect::<Vec<_>>());
             }
             Element::Instructions(steps) => write_steps(document, steps),
@@ -207,7 +202,7 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
             Detail::UserCommand(one) => {
                 own.push(format!(
                     "{}: {} — {}",
-                    one.purpose.as_str(),
+                    one.purpose,
                     code_span_or_text(&one.command),
                     escaped_text(&one.unchecked_origin_sentence())
                 ));

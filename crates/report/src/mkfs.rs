@@ -35,9 +35,9 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
 /// Type, fsck order and mount options of the file system that the steps create. The error is the
 /// reason why no file system can be created.
 pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
-    let advised = find_step_changing_setting(steps, SettingKind::Filesystem);
-    let advised = advised.and_then(|step| step.advice.change.set_or_added_values().first());
-    let advised = advised.ok_or("no file system is recommended for this disk")?;
+    let advised = find_step_changing_setting(steps, SettingKind::Filesystem)
+        .and_then(|step| step.advice.change.set_or_added_values().first())
+        .ok_or("no file system is recommended for this disk")?;
     let made =
         planned_filesystem_kind(steps).ok_or_else(|| format!("walwise cannot create {advised}"))?;
     let pass = match made {
@@ -51,8 +51,8 @@ pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
         }
     };
     let mount = find_step_changing_setting(steps, SettingKind::MountOptions)
-        .and_then(|step| step.result.clone());
-    let mount = mount.unwrap_or_else(|| "defaults".to_owned());
+        .and_then(|step| step.result.clone())
+        .unwrap_or_else(|| "defaults".to_owned());
     if !is_shell_literal_word(&mount, ",=_-.:") {
         return Err(format!(
             "mount options with characters that need quoting: {mount}"
@@ -112,8 +112,9 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
             .append_literal(" ")
             .append_quoted_name_even_with_dash(word)
     };
-    let all = line.split_whitespace().fold(made, with);
-    all.ok_or_else(|| format!("mkfs options that cannot be quoted in a command: {line}"))
+    line.split_whitespace()
+        .fold(made, with)
+        .ok_or_else(|| format!("mkfs options that cannot be quoted in a command: {line}"))
 }
 
 /// `format` is a suffix of the command and begins with a blank. `None` if the target's name or an

@@ -44,7 +44,7 @@ pub mod what_if {
     use schemars::JsonSchema;
     use serde::Serialize;
 
-    use super::difference::Difference;
+    use super::difference::{Difference, FactChange};
     use walwise_model::facts::{Reading, Subject, Value};
 
     /// The assumptions and the resulting differences.
@@ -65,28 +65,20 @@ pub mod what_if {
     impl WhatIf {
         /// The assumed facts themselves do not count as an effect.
         pub(crate) fn has_no_effect(&self) -> bool {
-            let assumed = |subject: &Subject, fact: &str| {
-                self.assumed
-                    .iter()
-                    .any(|one| one.subject == *subject && one.fact == fact)
-            };
-            let Difference {
-                gone,
-                appeared,
-                verdicts,
-                findings,
-                facts,
-                ..
-            } = &self.difference;
-            gone.is_empty()
-                && appeared.is_empty()
-                && verdicts.is_empty()
-                && findings.is_empty()
-                && facts
-                    .iter()
-                    .all(|change| assumed(&change.subject, change.fact))
+            let found = &self.difference;
+            found.gone.is_empty()
+                && found.appeared.is_empty()
+                && found.verdicts.is_empty()
+                && found.findings.is_empty()
+                && found.facts.iter().all(|change| self.assumes_fact(change))
                 && self.steps.is_empty()
                 && self.would_be_offered.is_empty()
+        }
+
+        pub(crate) fn assumes_fact(&self, change: &FactChange) -> bool {
+            self.assumed
+                .iter()
+                .any(|one| one.subject == change.subject && one.fact == change.fact)
         }
     }
 
@@ -144,7 +136,7 @@ pub mod what_if {
 }
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -167,7 +159,7 @@ use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
 /// The `schema` number of JSON reports and recommendations.
-pub(crate) const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// The oldest schema that `--baseline` and `walwise show` read.
 pub const OLDEST_SCHEMA: u32 = 3;
@@ -262,7 +254,9 @@ impl Report {
     /// The unknown facts that might be read on this host. Facts that cannot exist here are left
     /// out; for example, some disks have no model name.
     pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {
-        self.facts.rows().filter(is_readable_unknown)
+        self.facts
+            .rows()
+            .filter(|row| row.reading.is_fillable_gap())
     }
 
     pub fn studies_behind_rule(&self, rule: &str) -> &[PublishedMeasurement] {
@@ -270,6 +264,12 @@ impl Report {
             .iter()
             .find(|tally| tally.rule == rule)
             .map_or(&[], |tally| &tally.evidence)
+    }
+
+    /// The subjects of all targets.
+    pub(crate) fn target_subjects(&self) -> BTreeSet<&Subject> {
+        let targets = self.targets.iter();
+        targets.flat_map(|target| &target.subjects).collect()
     }
 
     pub fn verdict(&self, target: &Subject) -> Option<&Verdict> {
@@ -303,13 +303,9 @@ impl Report {
     }
 }
 
-pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
-    row.reading.is_fillable_gap()
-}
-
 /// Finds the item for which `place` returns `Equal`. The list must be sorted in the order of
 /// `place`.
-pub(crate) fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+pub fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
 
@@ -410,8 +406,9 @@ pub struct TargetSummary {
 
 impl TargetSummary {
     pub(crate) fn is_free_disk(&self) -> bool {
-        let content = self.content.as_ref();
-        content.is_some_and(DeviceContent::may_get_new_file_system)
+        self.content
+            .as_ref()
+            .is_some_and(DeviceContent::may_get_new_file_system)
     }
 }
 

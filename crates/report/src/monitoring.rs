@@ -21,16 +21,10 @@ pub mod nagios {
     pub fn render_nagios_output(report: &Report) -> String {
         let count = |level| applying_findings_of_level(report, level).len();
         let health = PluginState::from_report(report);
-        let says = match health {
-            PluginState::Unknown => format!(
-                "{}; {}",
-                reason_for_unknown_state(report),
-                summary_line(report, MAX_NAMED)
-            ),
-            PluginState::Good | PluginState::Warning | PluginState::Critical => {
-                summary_line(report, MAX_NAMED)
-            }
-        };
+        let mut says = summary_line(report, MAX_NAMED);
+        if health == PluginState::Unknown {
+            says = format!("{}; {says}", reason_for_unknown_state(report));
+        }
         let mut data = vec![
             format!("critical={};;0;0", count(Level::Critical)),
             format!("warning={};0;;0", count(Level::Warning)),
@@ -42,10 +36,9 @@ pub mod nagios {
         for price in report.prices.iter().take(MAX_LATENCIES) {
             for row in price.methods.iter().filter(|row| row.chosen) {
                 let seconds = row.median_us / 1e6;
-                data.push(format!(
-                    "'commit {}'={seconds}s;;;0",
-                    nagios_label(price.target.name())
-                ));
+                // These characters delimit the fields of performance data.
+                let label = price.target.name().replace(['=', '\'', '|'], "_");
+                data.push(format!("'commit {label}'={seconds}s;;;0"));
             }
         }
         format!(
@@ -66,25 +59,11 @@ pub mod nagios {
 
     /// Joins lines and replaces `|`, which begins the performance data, by `/`. Long text is cut.
     fn nagios_safe_text(says: &str) -> String {
-        let plain = |c: char| if c == '|' { '/' } else { c };
         says.lines()
             .join_with(" ")
+            .replace('|', "/")
             .chars()
-            .map(plain)
             .take(MAX_TEXT_CHARS)
-            .collect()
-    }
-
-    /// Replaces `=`, `'` and `|`, which delimit the fields of performance data, by `_`.
-    fn nagios_label(name: &str) -> String {
-        name.chars()
-            .map(|c| {
-                if matches!(c, '=' | '\'' | '|') {
-                    '_'
-                } else {
-                    c
-                }
-            })
             .collect()
     }
 }
@@ -206,16 +185,14 @@ pub mod prometheus {
         );
         for price in told() {
             for row in &price.methods {
-                let stats = [("median", Some(row.median_us)), ("p99", row.p99_us)];
-                for (stat, us) in stats {
+                for (stat, us) in [("median", Some(row.median_us)), ("p99", row.p99_us)] {
                     let labels = [
                         ("target", price.target.name()),
                         ("method", row.method.name()),
                         ("stat", stat),
                     ];
-                    if let Some(us) = us {
-                        page.add_sample(&labels, us / 1e6);
-                    }
+                    // A sample that is not finite is left out.
+                    page.add_sample(&labels, us.unwrap_or(f64::NAN) / 1e6);
                 }
             }
         }
@@ -341,20 +318,10 @@ impl PluginState {
 }
 
 fn applying_findings_of_level(report: &Report, level: Level) -> Vec<&Finding> {
-    let counted = exit::findings_for_requested_target(report).into_iter();
-    counted
+    exit::findings_for_requested_target(report)
+        .into_iter()
         .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
         .collect()
-}
-
-fn warning_and_critical_verdicts(report: &Report) -> Vec<&Verdict> {
-    let mut bad: Vec<&Verdict> = report
-        .verdicts
-        .iter()
-        .filter(|verdict| exit::verdict_level(verdict.standing).is_some())
-        .collect();
-    bad.sort_by_key(|verdict| verdict.standing);
-    bad
 }
 
 /// Formats a verdict as one lower-case word, such as `at-risk`.
@@ -382,9 +349,14 @@ fn reason_for_unknown_state(report: &Report) -> String {
 /// Summarises the report in one line: bad verdicts, then the other critical findings and warnings.
 /// Names at most `most` verdicts, and `most` findings of each level.
 fn summary_line(report: &Report, most: usize) -> String {
-    let says =
-        |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
-    let mut parts = describe_first_and_count(&warning_and_critical_verdicts(report), most, says);
+    let mut bad: Vec<&Verdict> = report
+        .verdicts
+        .iter()
+        .filter(|verdict| exit::verdict_level(verdict.standing).is_some())
+        .collect();
+    bad.sort_by_key(|verdict| verdict.standing);
+    let says = |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing);
+    let mut parts = describe_first_and_count(&bad, most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
         let mut found = applying_findings_of_level(report, level);

@@ -3,6 +3,7 @@
 //! Mount options form families: of `noatime` and `relatime`, only one is in force. If a flag is
 //! repeated (`-O a -O b`), mke2fs ignores the first list, so walwise joins the lists (`-O a,b`).
 
+use crate::distinct::distinct;
 use walwise_model::settings::SettingKind;
 use walwise_model::text::JoinText;
 
@@ -44,13 +45,10 @@ fn is_implicit_mount_option(word: &str) -> bool {
 
 /// The options without duplicates and without implicit options such as `relatime` and `seclabel`.
 pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for word in words {
-        if !is_implicit_mount_option(word) && !out.contains(word) {
-            out.push(word.clone());
-        }
-    }
-    out
+    let explicit = words
+        .into_iter()
+        .filter(|word| !is_implicit_mount_option(word));
+    distinct(explicit.cloned())
 }
 
 /// The options that `word` turns on. In ext4, journalled data disables delayed allocation and

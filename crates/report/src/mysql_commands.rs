@@ -5,31 +5,20 @@
 //! run time.
 
 use super::setting_source::{self, ValueOrigin};
-use walwise_judge::rules::{Advice, Finding, Risk};
+use walwise_judge::rules::{Advice, Risk};
 use walwise_model::escape::{self, ShellCommand};
 use walwise_model::facts::catalog::{cluster, mysql};
-use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Subject};
+use walwise_model::facts::{FactSet, ServerArea, ServerKind, Subject};
 use walwise_model::servers::{self, client_program, has_set_persist};
 use walwise_model::version::Version;
 
 /// Adds commands to advice on MySQL and MariaDB settings, and sets whether the advice needs a
 /// restart. Advice for other servers stays unchanged, and commands that a rule gives are kept.
-pub fn add_mysql_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
-    for Finding {
-        subject, advice, ..
-    } in findings
+pub fn add_mysql_commands(advice: &mut Advice, facts: &FactSet, cluster: Option<&Subject>) {
+    if advice.setting.kind.server_area() == Some(ServerArea::Mysql)
+        && let Some(server) = cluster.and_then(|cluster| MysqlServer::from_facts(facts, cluster))
     {
-        for advice in advice.iter_mut() {
-            if advice.setting.kind.server_area() != Some(ServerArea::Mysql) {
-                continue;
-            }
-            let cluster = facts.applicable_subject(subject, Scope::Cluster);
-            if let Some(server) =
-                cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
-            {
-                server.fill_in_commands_and_risk(advice);
-            }
-        }
+        server.fill_in_commands_and_risk(advice);
     }
 }
 
@@ -40,7 +29,7 @@ struct MysqlServer {
     is_stopped: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum SettingChangeMethod {
     /// SET PERSIST, which takes effect now and after a restart.
     Persist,
@@ -74,7 +63,7 @@ impl MysqlServer {
             };
         }
         if advice.apply.is_empty() && advice.undo.is_empty() {
-            advice.apply = self.change_commands(advice, way, &value, option_file_edit_comment);
+            advice.apply = self.change_commands(advice, way, &value, false);
             advice.undo = self.commands_to_undo(advice, way, now.as_deref());
         }
         if advice.verify.is_empty() {
@@ -109,27 +98,24 @@ impl MysqlServer {
         }
     }
 
-    /// `remark` names the line of the option file, if one is to be changed by hand.
+    /// `is_undo` selects the comment about the option file.
     fn change_commands(
         &self,
         advice: &Advice,
         way: SettingChangeMethod,
         value: &str,
-        remark: fn(&Advice, &str) -> ShellCommand,
+        is_undo: bool,
     ) -> Vec<ShellCommand> {
-        let name = advice.setting.name_without_area();
-        match way {
-            SettingChangeMethod::Persist => self.set_variable_commands("PERSIST", name, value),
-            SettingChangeMethod::PersistOnly => {
-                append_restart_comment(self.set_variable_commands("PERSIST_ONLY", name, value))
-            }
-            SettingChangeMethod::GlobalAndFile => {
-                let mut commands = self.set_variable_commands("GLOBAL", name, value);
-                commands.push(remark(advice, value));
-                commands
-            }
-            SettingChangeMethod::File => append_restart_comment(vec![remark(advice, value)]),
-        }
+        let set = |scope| self.set_variable_command(scope, advice, value);
+        let by_hand = || Some(option_file_comment(advice, value, is_undo));
+        let restart = || Some(ShellCommand::from_comment("then restart the server"));
+        let commands = match way {
+            SettingChangeMethod::Persist => [set("PERSIST"), None],
+            SettingChangeMethod::PersistOnly => [set("PERSIST_ONLY"), restart()],
+            SettingChangeMethod::GlobalAndFile => [set("GLOBAL"), by_hand()],
+            SettingChangeMethod::File => [by_hand(), restart()],
+        };
+        commands.into_iter().flatten().collect()
     }
 
     fn commands_to_undo(
@@ -147,9 +133,7 @@ impl MysqlServer {
             SettingChangeMethod::Persist => self.undo_persist_commands(advice, now),
             SettingChangeMethod::PersistOnly
             | SettingChangeMethod::GlobalAndFile
-            | SettingChangeMethod::File => {
-                self.change_commands(advice, way, now, option_file_restore_comment)
-            }
+            | SettingChangeMethod::File => self.change_commands(advice, way, now, true),
         }
     }
 
@@ -157,7 +141,6 @@ impl MysqlServer {
     /// overrides option files, so the value in force and the persisted value are both restored. If
     /// the old value may come from an earlier SET PERSIST, the old value is persisted.
     fn undo_persist_commands(&self, advice: &Advice, now: &str) -> Vec<ShellCommand> {
-        let name = advice.setting.name_without_area();
         let (says, reset, scope) = match setting_source::value_origin(advice) {
             ValueOrigin::Persisted => ("the old value was set with SET PERSIST", None, "PERSIST"),
             ValueOrigin::ServerOrUnknown => (
@@ -170,24 +153,31 @@ impl MysqlServer {
             | ValueOrigin::ConfigFile
             | ValueOrigin::Other => (
                 "no value was persisted before this change",
-                self.mysql_client_command(&format!("RESET PERSIST {name}")),
+                self.mysql_client_command(&format!(
+                    "RESET PERSIST {}",
+                    advice.setting.name_without_area()
+                )),
                 "GLOBAL",
             ),
         };
-        let mut commands = vec![ShellCommand::from_comment(says)];
-        commands.extend(reset);
-        commands.extend(self.set_variable_commands(scope, name, now));
-        commands
+        let set = self.set_variable_command(scope, advice, now);
+        let says = Some(ShellCommand::from_comment(says));
+        [says, reset, set].into_iter().flatten().collect()
     }
 
-    fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
-        let command = match escape::mysql::format_mysql_statement_literal(value) {
+    fn set_variable_command(
+        &self,
+        scope: &str,
+        advice: &Advice,
+        value: &str,
+    ) -> Option<ShellCommand> {
+        let name = advice.setting.name_without_area();
+        match escape::mysql::format_mysql_statement_literal(value) {
             Some(value) => self.mysql_client_command(&format!("SET {scope} {name} = {value}")),
             None => Some(ShellCommand::from_comment(&format!(
                 "{name}: this value cannot be quoted in a statement"
             ))),
-        };
-        command.into_iter().collect()
+        }
     }
 
     /// Builds the command that runs a statement in the client; `None` if the socket's name cannot
@@ -204,48 +194,31 @@ impl MysqlServer {
     }
 }
 
-fn option_file_line(advice: &Advice, value: &str) -> String {
-    format!(
-        "{} = {}",
-        advice.setting.name_without_area(),
+/// A comment that names the line of an option file, or of the command line, to change by hand.
+/// `is_undo` asks for the line that restores the old value.
+fn option_file_comment(advice: &Advice, value: &str, is_undo: bool) -> ShellCommand {
+    let name = advice.setting.name_without_area();
+    let line = format!(
+        "{name} = {}",
         escape::mysql::quote_mysql_option_value(value)
-    )
-}
-
-fn option_file_edit_comment(advice: &Advice, value: &str) -> ShellCommand {
-    let line = option_file_line(advice, value);
+    );
     let place = advice.current.source();
     ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
+        (ValueOrigin::CommandLine, _) if is_undo => {
+            format!("on the server's command line, restore: {line}")
+        }
         (ValueOrigin::CommandLine, _) => {
             format!("on the server's command line, which overrides option files, set: {line}")
+        }
+        (ValueOrigin::ConfigFile, Some(place)) if is_undo => {
+            format!("restore the line at {place}: {line}")
         }
         (ValueOrigin::ConfigFile, Some(place)) => {
             format!("replace the line at {place} with: {line}")
         }
+        _ if is_undo => format!("remove {name} from the option file"),
         _ => format!("add to the group [mysqld] of an option file: {line}"),
     })
-}
-
-fn option_file_restore_comment(advice: &Advice, now: &str) -> ShellCommand {
-    let line = option_file_line(advice, now);
-    let place = advice.current.source();
-    ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
-        (ValueOrigin::CommandLine, _) => {
-            format!("on the server's command line, restore: {line}")
-        }
-        (ValueOrigin::ConfigFile, Some(place)) => {
-            format!("restore the line at {place}: {line}")
-        }
-        _ => format!(
-            "remove {} from the option file",
-            advice.setting.name_without_area()
-        ),
-    })
-}
-
-fn append_restart_comment(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
-    commands.push(ShellCommand::from_comment("then restart the server"));
-    commands
 }
 
 #[cfg(test)]

@@ -71,7 +71,10 @@ pub fn build_plan(
             wanted: wanted.is_some_and(|of| creates_filesystem(piece.advice, of)),
             ..piece
         };
-        let belongs = chosen.is_some_and(|of| finding_creates_filesystem(&piece, of));
+        let belongs = chosen.is_some_and(|of| {
+            let mut advice = piece.finding.advice.iter();
+            advice.any(|advice| advice.rank.is_some() && creates_filesystem(advice, of))
+        });
         let is_option = piece.finding.level <= Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps_setting() {
             // Each option is merged alone, so the list of conflicts stays empty.
@@ -273,26 +276,15 @@ fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
 }
 
 fn created_filesystem(advice: &Advice) -> Option<&str> {
-    match &advice.change {
-        Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
-        Change::Set(_)
-        | Change::Add(_)
-        | Change::Remove(_)
-        | Change::Edit { .. }
-        | Change::Keep => None,
-    }
+    let Change::Set(value) = &advice.change else {
+        return None;
+    };
+    let is_filesystem = advice.setting.kind.is_filesystem();
+    is_filesystem.then_some(value)
 }
 
 fn creates_filesystem(advice: &Advice, filesystem: &str) -> bool {
     created_filesystem(advice) == Some(filesystem)
-}
-
-fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
-    piece
-        .finding
-        .advice
-        .iter()
-        .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
 }
 
 fn filesystem_created_by_finding_or_command<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {

@@ -8,41 +8,36 @@
 
 use super::server_conf::quote_postgres_conf_value;
 use super::setting_source::{self, ValueOrigin};
-use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_judge::rules::{Advice, Change, Risk};
 use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::postgres::DATA_CHECKSUMS;
 use walwise_model::facts::catalog::{host, postgres};
-use walwise_model::facts::{FactSet, Scope, ServerArea, Source, Subject};
+use walwise_model::facts::{FactSet, ServerArea, Source, Subject};
 use walwise_model::settings::{self, SettingKind};
 
-pub fn add_postgres_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
-    for Finding {
-        subject, advice, ..
-    } in findings
-    {
-        let cluster = facts.applicable_subject(subject, Scope::Cluster);
-        for advice in advice {
-            let commands = [&mut advice.apply, &mut advice.verify, &mut advice.undo];
-            for command in commands.into_iter().flatten() {
-                let connect = |cluster| {
-                    let statement = command.as_str().strip_prefix("psql ")?;
-                    PostgresServer::from_facts(facts, cluster).complete_rule_psql_command(statement)
-                };
-                if let Some(whole) = cluster.as_ref().and_then(connect) {
-                    *command = whole;
-                }
-            }
-            if advice.setting.kind.server_area() != Some(ServerArea::Pg) {
-                continue;
-            }
-            match &cluster {
-                Some(cluster) => {
-                    PostgresServer::from_facts(facts, cluster).fill_in_advice_commands(advice);
-                }
-                None if is_set_by_initdb(advice) => {}
-                None => add_new_server_conf_comment(advice),
+/// Adds commands to advice on PostgreSQL settings, and completes the psql commands of rules.
+pub fn add_postgres_commands(advice: &mut Advice, facts: &FactSet, cluster: Option<&Subject>) {
+    let server = cluster.map(|cluster| PostgresServer::from_facts(facts, cluster));
+    if let Some(server) = &server {
+        let commands = [&mut advice.apply, &mut advice.verify, &mut advice.undo];
+        for command in commands.into_iter().flatten() {
+            // A rule's psql command names no server.
+            let complete = |statement| {
+                let psql = server.psql_command(&[])?.append_literal(" ");
+                Some(psql.append_rule_text(statement))
+            };
+            if let Some(whole) = command.as_str().strip_prefix("psql ").and_then(complete) {
+                *command = whole;
             }
         }
+    }
+    if advice.setting.kind.server_area() != Some(ServerArea::Pg) {
+        return;
+    }
+    match server {
+        Some(server) => server.fill_in_advice_commands(advice),
+        None if is_set_by_initdb(advice) => {}
+        None => add_new_server_conf_comment(advice),
     }
 }
 
@@ -196,12 +191,11 @@ impl PostgresServer {
     fn pg_checksums_commands(&self, options: &'static str) -> Vec<ShellCommand> {
         let run = || {
             let major = self.major?.to_string();
-            let path = self
-                .command_as_server_user()?
+            self.command_as_server_user()?
                 .append_literal("env PATH=/usr/lib/postgresql/")
                 .append_quoted_name(&major)?
-                .append_literal("/bin:/usr/pgsql-");
-            path.append_quoted_name(&major)?
+                .append_literal("/bin:/usr/pgsql-")
+                .append_quoted_name(&major)?
                 .append_literal("/bin:/usr/bin pg_checksums")
                 .append_literal(options)
                 .append_quoted_name(self.data_directory.as_ref()?)
@@ -220,15 +214,6 @@ impl PostgresServer {
                 .append_literal(" -- "),
             None => ShellCommand::new(""),
         })
-    }
-
-    /// Completes a rule's psql command, which names no server. `None` if a name cannot be quoted.
-    fn complete_rule_psql_command(&self, options: &str) -> Option<ShellCommand> {
-        Some(
-            self.psql_command(&[])?
-                .append_literal(" ")
-                .append_rule_text(options),
-        )
     }
 
     /// Builds the psql command that connects at the server's socket, as the server's user if
@@ -307,7 +292,7 @@ mod tests {
             Level::Warning,
             vec![advice],
         )];
-        add_postgres_commands_to_findings(&mut findings, &facts);
+        crate::build::add_server_commands_to_findings(&mut findings, &facts);
         let lines = findings[0].advice[0]
             .commands_by_purpose()
             .into_iter()

@@ -17,7 +17,7 @@ use walwise_model::facts::{Note, Subject};
 
 /// The document of `walwise check --format json`.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct RecommendationDocument<'r> {
+pub struct RecommendationDocument<'r> {
     schema: u32,
     /// Always `recommendation`; the full report has no such key.
     document: &'static str,
@@ -175,11 +175,7 @@ impl<'r> From<RecommendedFix<'r>> for FixEntry<'r> {
             subject: fix.subject,
             setting: fix.setting,
             interrupts: (!fix.commands.is_empty()).then(|| fix.risk.interruption_word()),
-            commands: fix
-                .commands
-                .iter()
-                .map(|command| command.as_str().to_owned())
-                .collect(),
+            commands: fix.commands.iter().map(ToString::to_string).collect(),
             fix: fix.remedy,
             data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,
             seen: fix.source,

@@ -9,25 +9,13 @@
 
 use super::{mount_and_mkfs_options, stack};
 use walwise_judge::compat::find_remount_inverse;
-use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_judge::rules::{Advice, Change, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::host;
 use walwise_model::facts::catalog::mount::{self, MountClass};
-use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::facts::{FactSet, Subject};
 use walwise_model::settings::{PresentOrBootMount, SettingKind};
-
-pub fn add_remount_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
-    for Finding {
-        subject, advice, ..
-    } in findings
-    {
-        if let Some(mounted) = facts.applicable_subject(subject, Scope::Mount) {
-            for advice in advice {
-                add_remount_commands_to_advice(advice, facts, &mounted);
-            }
-        }
-    }
-}
+use walwise_model::text::JoinText;
 
 /// Adds the commands that change mount options, after the rule's own commands. Raises the risk if
 /// an unmount is needed.
@@ -102,9 +90,9 @@ fn options_overriding_hidden_defaults(fstype: &str, hidden: &[String]) -> Vec<St
     words
 }
 
-/// Those of `words` that are in force as a default of the file system. If no source lists any of
-/// them, the driver sets the default, such as no barriers in ext3. Only the first option that a
-/// remount can revert is then returned.
+/// The options of `words` that are in force as a default of the file system. If no source lists any
+/// option of `words`, the driver sets the default, such as no barriers in ext3. Only the first
+/// option that a remount can revert is then returned.
 fn hidden_default_options(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::mount_options(facts, mounted).unwrap_or_default();
     let all = facts
@@ -243,11 +231,8 @@ impl MountedFilesystem {
         list: &str,
     ) -> Vec<ShellCommand> {
         let elsewhere = |place: &str| {
-            let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
-            vec![ShellCommand::from_comment(&format!(
-                "{place}: {}",
-                lines.join("; ")
-            ))]
+            let lines = commands.iter().join_with("; ");
+            vec![ShellCommand::from_comment(&format!("{place}: {lines}"))]
         };
         match self.unmount_and_mount_commands(list) {
             _ if commands.is_empty() => Vec::new(),
@@ -272,11 +257,10 @@ impl MountedFilesystem {
             .append_quoted_name(&self.point)?
             .append_literal("   # first stop all processes that use it");
         let mount = if let Some(source) = &self.source {
-            let typed = ShellCommand::new("mount -t ")
+            ShellCommand::new("mount -t ")
                 .append_quoted_name(&self.fstype)?
                 .append_literal(" -o ")
-                .append_quoted_name(list)?;
-            typed
+                .append_quoted_name(list)?
                 .append_literal(" ")
                 .append_quoted_name(source)?
                 .append_literal(" ")
@@ -293,14 +277,15 @@ impl MountedFilesystem {
             ("must show", change.add),
             ("must not show", change.remove.as_slice()),
         ];
-        let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
-        let says: Vec<String> = lists
+        let says = lists
+            .into_iter()
+            .filter(|(_, words)| !words.is_empty())
             .map(|(verb, words)| format!("{verb} {}", words.join(", ")))
-            .collect();
+            .join_with("; ");
         Some(
             ShellCommand::new("findmnt -no OPTIONS ")
                 .append_quoted_name(&self.point)?
-                .with_trailing_comment(&says.join("; ")),
+                .with_trailing_comment(&says),
         )
     }
 }

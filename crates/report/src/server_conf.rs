@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use super::export::report_origin_text;
 use super::{Report, Step, setting_source};
 use walwise_judge::rules::{Change, Risk};
 use walwise_model::escape::{self, comment};
@@ -19,10 +20,8 @@ use walwise_model::settings::{self, Setting, SettingKind};
 
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
-        "# walwise {} on {}, {}: for review; nothing was changed.\n",
-        comment::replace_unsafe_chars(&report.tool.version),
-        comment::replace_unsafe_chars(&report.host.name),
-        comment::replace_unsafe_chars(&report.when)
+        "# {}: for review; nothing was changed.\n",
+        report_origin_text(report)
     )];
     let form = common_server_file_syntax(report);
     if form == ConfigFileSyntax::OptionFile {
@@ -195,8 +194,11 @@ fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
             format!("# {name}: no change (cannot be set in this file). {why}\n")
         }
         Change::Keep => {
-            let now = step.advice.current.value();
-            let now = now.map(|now| format!(" = {}", quote(&setting.format_config_value(now))));
+            let now = step
+                .advice
+                .current
+                .value()
+                .map(|now| format!(" = {}", quote(&setting.format_config_value(now))));
             format!("# {name}{}   # no change: {why}\n", now.unwrap_or_default())
         }
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => return None,
@@ -208,18 +210,14 @@ fn is_file_setting(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }
 
-fn has_only_identifier_chars(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
 /// Formats a value for postgresql.conf. Words and whole numbers stay bare; other values are quoted,
 /// with backslashes doubled (guc-file.l, GUC_scanstr).
 pub(crate) fn quote_postgres_conf_value(value: &str) -> String {
     let value = comment::replace_unsafe_chars(value);
-    let number = value.chars().all(|c| c.is_ascii_digit());
-    let word =
-        value.starts_with(|c: char| c.is_ascii_alphabetic()) && has_only_identifier_chars(&value);
-    if !value.is_empty() && (number || word) {
+    let is_number = value.chars().all(|c| c.is_ascii_digit());
+    let is_word = value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !value.is_empty() && (is_number || is_word) {
         return value;
     }
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))

@@ -60,8 +60,10 @@ pub fn value_change(advice: &Advice) -> Option<(String, Option<String>)> {
     let Change::Set(value) = &advice.change else {
         return None;
     };
-    let now = advice.current.value();
-    let now = now.map(|now| advice.setting.format_config_value(now));
+    let now = advice
+        .current
+        .value()
+        .map(|now| advice.setting.format_config_value(now));
     (now.as_ref() != Some(value)).then(|| (value.clone(), now))
 }
 

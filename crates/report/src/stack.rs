@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::device_description::describe_device;
+use super::distinct::extend_distinct;
 use super::{DeviceContent, LayerRow, Stack, mount_and_mkfs_options};
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_model::facts::catalog::device::{self, CacheVolatility, QueueWriteCache};
@@ -46,8 +47,9 @@ fn verdict_deciding_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
         .iter()
         .find(|path| path.standing == verdict.standing);
     let decides = |standing: VerdictKind| standing == verdict.standing && !standing.is_durable();
-    let evidence = worst.into_iter().flat_map(|path| &path.evidence);
-    evidence
+    worst
+        .into_iter()
+        .flat_map(|path| &path.evidence)
         .filter(|piece| decides(piece.standing))
         .map(|piece| piece.subject.clone())
         .collect()
@@ -134,9 +136,7 @@ fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
 pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {
-        let words = words.get_or_insert_default();
-        let more = more.into_iter().filter(|one| !words.contains(one));
-        words.extend(more.collect::<Vec<_>>());
+        extend_distinct(words.get_or_insert_default(), more);
     }
     words
 }

@@ -8,7 +8,6 @@ use super::view::{
     StepInstruction,
 };
 use super::{LayerRow, Report, Upgrade, WhatIf};
-use walwise_model::escape::ShellCommand;
 use walwise_model::parallel;
 use walwise_model::text::page_layout::TextPage;
 use walwise_model::text::wrap::display_width;
@@ -88,11 +87,8 @@ fn write_section(page: &mut TextPage, section: &Section) {
             }
             Element::Grid(one) => write_grid(page, indent, one),
             Element::Stack(layers) => {
-                page.append_table(
-                    indent,
-                    &layers.iter().map(layer_cells).collect::<Vec<_>>(),
-                    &[],
-                );
+                let rows: Vec<_> = layers.iter().map(layer_cells).collect();
+                page.append_table(indent, &rows, &[]);
             }
             Element::Instructions(steps) => {
                 for step in steps {
@@ -146,12 +142,12 @@ fn badge_width_and_gap(mark: &Badge) -> (usize, &'static str) {
     }
 }
 
-fn badge_width(mark: &Badge) -> usize {
-    badge_width_and_gap(mark).0
-}
-
 fn padded_badge(mark: &Badge, room: usize) -> String {
     format!("{:<room$}", mark.badge_text() + badge_width_and_gap(mark).1)
+}
+
+fn badge_width(mark: &Badge) -> usize {
+    badge_width_and_gap(mark).0
 }
 
 fn write_grid(page: &mut TextPage, indent: usize, grid: &Grid) {
@@ -209,14 +205,19 @@ fn write_step(page: &mut TextPage, step: &StepInstruction) {
 const PURPOSE_WIDTH: usize = 9;
 
 fn write_details(page: &mut TextPage, indent: usize, details: &[Detail]) {
-    let fields = details.iter().map(|detail| match detail {
-        Detail::Field(label, _) => label.len() + 2,
-        Detail::Diff { .. } | Detail::Commands(..) | Detail::UserCommand(_) => PURPOSE_WIDTH,
-        Detail::Sentence(_) | Detail::Continuation(_) | Detail::Verbose(..) => 0,
-    });
-    let width = fields.max().unwrap_or_default();
+    // The label of a detail, and the least width of the column of labels that it needs.
+    let label_and_width = |detail: &Detail| match detail {
+        Detail::Sentence(_) | Detail::Continuation(_) => ("", 0),
+        Detail::Field(label, _) => (*label, label.len() + 2),
+        Detail::Verbose(label, _) => (*label, 0),
+        Detail::Commands(label, _) => (*label, PURPOSE_WIDTH),
+        Detail::Diff { .. } => ("result", PURPOSE_WIDTH),
+        Detail::UserCommand(_) => ("yours", PURPOSE_WIDTH),
+    };
+    let widths = details.iter().map(|detail| label_and_width(detail).1);
+    let width = widths.max().unwrap_or_default();
     for detail in details {
-        let label = format!("{:<width$}", detail_label(detail));
+        let label = format!("{:<width$}", label_and_width(detail).0);
         match detail {
             Detail::Sentence(says) => page.append_paragraph(indent, &says.to_string()),
             Detail::Field(_, says) => {
@@ -230,28 +231,16 @@ fn write_details(page: &mut TextPage, indent: usize, details: &[Detail]) {
             Detail::Diff { result: None, .. } | Detail::Verbose(..) => {}
             Detail::Commands(_, commands) => {
                 let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
-                let mut line = |(command, label): (&ShellCommand, &str)| {
+                for (command, label) in commands.iter().zip(labels) {
                     page.append_verbatim_line(indent, &format!("{label:<width$}{command}"));
-                };
-                commands.iter().zip(labels).for_each(&mut line);
+                }
             }
             Detail::UserCommand(own) => {
-                page.append_verbatim_line(
-                    indent,
-                    &format!("{label}{}: {}", own.purpose.as_str(), own.command),
-                );
+                let line = format!("{label}{}: {}", own.purpose, own.command);
+                page.append_verbatim_line(indent, &line);
                 page.append_paragraph(indent + width, &own.unchecked_origin_sentence());
             }
         }
-    }
-}
-
-fn detail_label(detail: &Detail) -> &'static str {
-    match detail {
-        Detail::Sentence(_) | Detail::Continuation(_) => "",
-        Detail::Field(label, _) | Detail::Verbose(label, _) | Detail::Commands(label, _) => label,
-        Detail::Diff { .. } => "result",
-        Detail::UserCommand(_) => "yours",
     }
 }
 

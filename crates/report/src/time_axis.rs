@@ -91,8 +91,7 @@ impl LogTimeAxis {
         } else {
             &COARSE_TICK_FIGURES
         };
-        let ticks = tick_values_between(self.low * 0.999_999, self.high * 1.000_001, figures);
-        ticks
+        tick_values_between(self.low * 0.999_999, self.high * 1.000_001, figures)
             .into_iter()
             .map(|us| (self.position_of_time(us), time_label(us)))
             .collect()
@@ -105,9 +104,10 @@ fn tick_values_between(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
         reason = "the decade of a plausible time"
     )]
     let decade = |us: f64| us.log10().floor() as i32;
-    let all = (decade(from)..=decade(to))
-        .flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)));
-    all.filter(|mark| (from..=to).contains(mark)).collect()
+    (decade(from)..=decade(to))
+        .flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)))
+        .filter(|mark| (from..=to).contains(mark))
+        .collect()
 }
 
 fn time_label(us: f64) -> String {

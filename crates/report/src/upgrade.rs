@@ -14,7 +14,7 @@ mod severity {
     use walwise_model::facts::{FactSet, Subject};
 
     /// An undecided item about a boot line, with the place and the severity of the line.
-    pub(super) fn boot_line_undecided_item(
+    pub fn boot_line_undecided_item(
         facts: &FactSet,
         line: &Subject,
         what: impl Into<String>,
@@ -26,20 +26,25 @@ mod severity {
     }
 
     /// Critical if the boot stops when this line's mount fails, warning if the boot continues.
-    pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
-        let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
-        let has = |word: &str| options.iter().any(|option| option == word);
-        let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
+    pub fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
+        let has = boot_options_test(facts, line);
         let by_itself = facts.value(line, &boot::AUTO) != Some(false);
-        let waits = by_itself
-            && !["nofail", "_netdev", "x-systemd.automount"]
-                .into_iter()
-                .any(has);
-        if is_root || waits {
+        let mut continues = ["nofail", "_netdev", "x-systemd.automount"].into_iter();
+        if is_root_line(facts, line) || by_itself && !continues.any(has) {
             Level::Critical
         } else {
             Level::Warning
         }
+    }
+
+    /// Returns a test for options of the boot line.
+    pub fn boot_options_test(facts: &FactSet, line: &Subject) -> impl Fn(&str) -> bool + use<> {
+        let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+        move |word| options.iter().any(|option| option == word)
+    }
+
+    pub fn is_root_line(facts: &FactSet, line: &Subject) -> bool {
+        facts.value(line, &boot::POINT).as_deref() == Some("/")
     }
 }
 mod boot_needs;
@@ -51,47 +56,114 @@ mod page_size;
 mod unknown_line_properties;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::Report;
 use super::model::upgrade::{BootOutcome, Upgrade, UpgradeItem, UpgradeSection};
-use walwise_judge::compat::{self, Support};
+use walwise_judge::compat::{self, KernelPart, Support};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::catalog::kernel;
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::version::Version;
 
+/// The facts and kernels before and after the upgrade.
+struct KernelChange<'f> {
+    real: &'f FactSet,
+    supposed: &'f FactSet,
+    /// Version and vendor of the running kernel; `None` if unknown.
+    now: Option<(Version, String)>,
+    /// Version and vendor of the next kernel; `None` if unknown.
+    then: Option<(Version, String)>,
+    /// True if the kernel release is known and stays. An unchanged kernel supports everything in
+    /// use.
+    is_unchanged: bool,
+    /// True if the same builder made both custom kernels; this builder is assumed to keep every
+    /// feature in use.
+    has_same_builder: bool,
+}
+
+impl<'f> KernelChange<'f> {
+    fn new(real: &'f FactSet, supposed: &'f FactSet) -> Self {
+        let kernel = |facts: &FactSet| {
+            facts
+                .host_value(&kernel::VERSION)
+                .zip(facts.host_value(&kernel::VENDOR))
+        };
+        let release = real.host_value(&kernel::RELEASE);
+        let (now, then) = (kernel(real), kernel(supposed));
+        Self {
+            is_unchanged: release.is_some() && release == supposed.host_value(&kernel::RELEASE),
+            has_same_builder: now.as_ref().zip(then.as_ref()).is_some_and(
+                |((now, by), (then, next_by))| {
+                    compat::is_same_custom_builder((now, by), (then, next_by))
+                },
+            ),
+            real,
+            supposed,
+            now,
+            then,
+        }
+    }
+
+    fn support(&self, part: KernelPart, name: &str) -> Support {
+        match &self.then {
+            Some((version, vendor)) => {
+                compat::kernel_part_support(part, name, version, vendor, self.has_same_builder)
+            }
+            None => Support::unknown("The version of the new kernel is unknown."),
+        }
+    }
+
+    /// An item about the next kernel's support for a driver or file system.
+    fn unsupported_driver_item(
+        &self,
+        subject: &Subject,
+        part: KernelPart,
+        name: &str,
+    ) -> Option<UpgradeItem> {
+        let shown = match part {
+            KernelPart::MdMetadata => format!("md metadata {name}"),
+            _ => name.to_owned(),
+        };
+        UpgradeItem::from_support(
+            subject,
+            format!("the new kernel does not support {shown}"),
+            format!("it is unknown whether the new kernel supports {shown}"),
+            self.support(part, name),
+        )
+    }
+}
+
 impl Upgrade {
     /// Compares the reports before and after the upgrade; `supposed` is the report that assumes the
     /// upgrade.
     pub fn from_reports(real: &Report, supposed: &Report) -> Self {
-        let mut items = boot::boot_line_finding_items(real, supposed);
-        items.extend(other_changes::other_change_items(real, supposed));
-        items.extend(filesystem_features::filesystem_feature_items(
-            &real.facts,
-            &supposed.facts,
-        ));
-        items.extend(unknown_line_properties::unknown_boot_line_property_items(
-            real, supposed,
-        ));
-        items.extend(layers::storage_layer_items(&real.facts, &supposed.facts));
-        items.extend(kernel_parameters::kernel_parameter_and_boot_device_items(
-            &supposed.facts,
-        ));
-        items.extend(page_size::page_size_items(&real.facts, &supposed.facts));
+        let kernels = KernelChange::new(&real.facts, &supposed.facts);
+        let mut items = [
+            boot::boot_line_finding_items(real, supposed),
+            other_changes::changed_finding_items(real, supposed),
+            other_changes::changed_verdict_items(real, supposed),
+            other_changes::unmountable_mkfs_default_items(&kernels),
+            other_changes::unsupported_disk_format_items(&kernels),
+            filesystem_features::filesystem_feature_items(&kernels),
+            unknown_line_properties::unknown_boot_line_property_items(supposed, &kernels),
+            layers::storage_layer_items(&kernels),
+            kernel_parameters::kernel_parameter_and_boot_device_items(&supposed.facts),
+            page_size::page_size_items(&kernels),
+        ]
+        .concat();
         items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
         // A failing item cannot improve, so its improvements are left out. A boot line and its
         // mount share a name.
-        let fails = |item: &&UpgradeItem| item.answer == Some(BootOutcome::Fails);
-        let failing: Vec<String> = items
+        let failing: BTreeSet<String> = items
             .iter()
-            .filter(fails)
+            .filter(|item| item.answer == Some(BootOutcome::Fails))
             .map(|item| item.subject.name().to_owned())
             .collect();
         items.retain(|item| {
             item.part != UpgradeSection::Better
                 || item.subject.scope() == Scope::Host
-                || !failing.iter().any(|name| name == item.subject.name())
+                || !failing.contains(item.subject.name())
         });
         items.sort_by(|a, b| item_sort_key(a).cmp(&item_sort_key(b)));
         items.dedup();
@@ -150,17 +222,20 @@ impl UpgradeItem {
         }
     }
 
+    fn new_critical_undecided(subject: &Subject, what: impl Into<String>) -> Self {
+        Self::new_undecided(subject, Level::Critical, what)
+    }
+
     /// A blocker for something that is refused, and an undecided item for something whose support
-    /// is unknown.
+    /// is unknown. Both have the level `critical`.
     fn from_support(
         subject: &Subject,
-        level: Level,
         refused: String,
         unknown: String,
         ruling: Support,
     ) -> Option<Self> {
         let effect = ruling.effect;
-        let item = |what| Self::new_undecided(subject, level, what).with_support(ruling);
+        let item = |what| Self::new_critical_undecided(subject, what).with_support(ruling);
         if effect.is_refused() {
             return Some(item(refused).into_blocker());
         }
@@ -262,29 +337,8 @@ fn is_about_boot_line(finding: &Finding) -> bool {
 }
 
 fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
-    let trace = finding.trace.as_deref();
-    trace.is_some_and(|trace| {
-        trace
-            .readings_of_all_tests()
-            .iter()
-            .any(|one| one.fact == fact)
-    })
-}
-
-fn kernel_version_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
-    let host = Subject::host();
-    facts
-        .value(&host, &kernel::VERSION)
-        .zip(facts.value(&host, &kernel::VENDOR))
-}
-
-/// True if the same builder made both custom kernels; this builder is assumed to keep every
-/// feature in use.
-fn is_same_custom_kernel_builder(
-    now: Option<&(Version, String)>,
-    then: Option<&(Version, String)>,
-) -> bool {
-    now.zip(then).is_some_and(|((now, by), (then, next_by))| {
-        compat::is_same_custom_builder((now, by), (then, next_by))
+    finding.trace.as_deref().is_some_and(|trace| {
+        let mut readings = trace.readings_of_all_tests().into_iter();
+        readings.any(|one| one.fact == fact)
     })
 }

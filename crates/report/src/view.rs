@@ -1,7 +1,7 @@
 //! The sections of a report, which text, Markdown, HTML and the TUI render. Content that several
 //! targets share appears under the first of them.
 
-pub mod dedup;
+pub(crate) mod dedup;
 pub(crate) mod target_order {
     //! The order in which targets are displayed: the worst first, devices last. The report itself
     //! lists targets in the order of subjects.
@@ -12,7 +12,7 @@ pub(crate) mod target_order {
     use walwise_judge::rules::{Finding, Level, Outcome};
 
     /// Sorts targets by urgency, and free disks by their rank.
-    pub(crate) fn sorted_targets_worst_first<'a>(
+    pub fn sorted_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<&'a TargetSummary> {
         numbered_targets_worst_first(findings)
@@ -22,7 +22,7 @@ pub(crate) mod target_order {
     }
 
     /// The targets with their indices in the report.
-    pub(super) fn numbered_targets_worst_first<'a>(
+    pub fn numbered_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<(usize, &'a TargetSummary)> {
         let mut targets: Vec<_> = findings.report.targets.iter().enumerate().collect();
@@ -50,15 +50,18 @@ pub(crate) mod target_order {
     }
 
     /// Counts the critical findings about the target, its boot lines and its stack.
-    pub(crate) fn critical_finding_count(
+    pub fn critical_finding_count(
         findings: &FindingsByTarget<'_>,
         target: &TargetSummary,
     ) -> usize {
-        let critical = |finding: &&&Finding| {
+        let is_critical = |finding: &&&Finding| {
             finding.level == Level::Critical && finding.outcome == Outcome::Applies
         };
-        let about = findings.target_findings(target).iter();
-        about.filter(critical).count()
+        findings
+            .target_findings(target)
+            .iter()
+            .filter(is_critical)
+            .count()
     }
 
     #[cfg(test)]
@@ -202,37 +205,33 @@ pub mod flush_path {
     pub fn flush_path_line(path: &[FlushHop]) -> String {
         let mut out = String::new();
         let mut before: Option<u32> = None;
-        for hop in path.iter().filter(|hop| is_hop_shown(hop)) {
-            let glue = match before {
+        for hop in path {
+            let is_fine = hop.state.needs_no_explanation();
+            // Disks behind a controller are shown only if something is wrong with them.
+            if matches!(hop.kind, HopKind::Members) && is_fine {
+                continue;
+            }
+            out.push_str(match before {
                 None => "",
                 Some(rank) if rank == hop.rank => " | ",
                 Some(_) if hop.arrival.is_suppressed() => "\u{a0}\u{a0} ",
                 Some(_) => " → ",
-            };
+            });
             before = Some(hop.rank);
-            out.push_str(glue);
-            out.push_str(&flush_hop_text(hop).replace(' ', &NO_BREAK_SPACE.to_string()));
+            let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
+            let name = if is_to_come {
+                format!("({})", hop.name)
+            } else {
+                hop.name.clone()
+            };
+            let text = if is_fine {
+                name
+            } else {
+                format!("{name} {} {}", hop_symbol_word_and_tone(hop).0, hop.state)
+            };
+            out.push_str(&text.replace(' ', &NO_BREAK_SPACE.to_string()));
         }
         out
-    }
-
-    /// False for disks behind a controller, which are shown only if something is wrong with them.
-    fn is_hop_shown(hop: &FlushHop) -> bool {
-        !matches!(hop.kind, HopKind::Members) || !hop.state.needs_no_explanation()
-    }
-
-    fn flush_hop_text(hop: &FlushHop) -> String {
-        let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
-        let name = if is_to_come {
-            format!("({})", hop.name)
-        } else {
-            hop.name.clone()
-        };
-        if hop.state.needs_no_explanation() {
-            name
-        } else {
-            format!("{name} {} {}", hop_symbol_word_and_tone(hop).0, hop.state)
-        }
     }
 }
 pub mod answers;
@@ -240,7 +239,7 @@ pub mod baseline;
 pub mod findings;
 pub mod host;
 pub mod latency;
-pub mod plan;
+mod plan;
 pub(crate) mod saved_report;
 mod section;
 pub mod short_report;
@@ -325,13 +324,14 @@ impl AdviceSections {
 
     /// Returns the sections that repeat nothing of `fixes`, without the undecided ones.
     pub fn sections_without_repeated_fixes(&self) -> impl Iterator<Item = &Section> {
-        let all = [
+        [
             &self.options,
             &self.withheld,
             &self.conflicts,
             &self.no_change,
-        ];
-        all.into_iter().flatten()
+        ]
+        .into_iter()
+        .flatten()
     }
 
     pub fn sections_except_fixes(&self) -> impl Iterator<Item = &Section> {
@@ -379,10 +379,8 @@ pub(crate) fn full_report_section_groups(report: &Report) -> Vec<Vec<Section>> {
     groups.extend(parallel::map_items(&numbered, |(place, target)| {
         target::target_sections(&mut places.target_tracker(*place), target)
     }));
-    groups.push(host::host_sections(
-        report,
-        &mut places.untargeted_tracker(),
-    ));
+    let untargeted = &mut places.target_tracker(targets.len());
+    groups.push(host::host_sections(report, untargeted));
     groups
 }
 
@@ -461,14 +459,13 @@ impl RichText {
     }
 
     pub(crate) fn comma_separated_codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut all = Self::default();
-        for name in names {
-            if !all.0.is_empty() {
-                all = all.append(", ");
-            }
-            all = all.append_code(name);
-        }
-        all
+        Self::join(names.into_iter().map(Self::code), ", ")
+    }
+
+    pub(crate) fn join(texts: impl Iterator<Item = Self>, separator: &str) -> Self {
+        texts
+            .reduce(|all, one| all.append(separator).append_rich_text(one))
+            .unwrap_or_default()
     }
 
     #[must_use]

@@ -3,23 +3,23 @@
 //!
 //! Items of lists are parsed one at a time, because a document can have hundreds of megabytes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
 
-use serde::Deserialize;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{MethodSnapshot, ProbeSnapshot, ReportSnapshot};
 use crate::model::difference::{DisplayedValue, FactState, FindingState};
-use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
+use crate::model::{OLDEST_SCHEMA, Report, SCHEMA_VERSION};
 use crate::report_reader::skip_to_json;
-use walwise_judge::durability::VerdictKind;
-use walwise_judge::rules::Level;
 use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, median_interval};
-use walwise_model::facts::{Choice, Subject, UnknownReason, Value, catalog};
+use walwise_model::facts::{Choice, Reading, Scope, Subject, UnknownReason, Value, catalog};
 use walwise_model::text::{display_safe, io_error_message, is_display_unsafe};
 
 /// The largest accepted document, in bytes. A host with ten thousand disks has a document of 400
@@ -52,7 +52,7 @@ impl ReportSnapshot {
         let is_html = skip_to_json(&mut document)
             .map_err(|error| ReportParseError::Unreadable(io_error_message(&error)))?;
         let mut json = serde_json::Deserializer::from_reader(document);
-        let mut read = json.deserialize_map(ReportVisitor(&mut reading));
+        let mut read = json.deserialize_map(&mut reading);
         if !is_html {
             read = read.and_then(|()| json.end());
         }
@@ -75,6 +75,50 @@ impl ReportSnapshot {
     }
 }
 
+impl ReportSnapshot {
+    /// Adds the parts of the report as their JSON, so that the report and its saved document give
+    /// equal snapshots. Facts are added directly, because a report can have millions.
+    pub fn from_report(report: &Report) -> Self {
+        let mut reading = PartialReport::default();
+        reading.add_part("when", &report.when);
+        if let Some(asked) = &report.asked {
+            reading.add_part("asked", asked);
+        }
+        reading.add_part("tool", &report.tool);
+        reading.add_part("pack", &report.pack);
+        reading.add_part("host", &report.host);
+        for target in &report.targets {
+            reading.add_part("targets", target);
+        }
+        for stack in &report.stacks {
+            reading.add_part("stacks", stack);
+        }
+        for verdict in &report.verdicts {
+            reading.add_part("verdicts", verdict);
+        }
+        for probe in &report.probes {
+            reading.add_part("probes", probe);
+        }
+        for finding in &report.findings {
+            reading.add_part("findings", finding);
+        }
+        for rule in &report.rules {
+            reading.add_part("rules", rule);
+        }
+        let mut kept = reading.kept;
+        for row in report.facts.rows() {
+            let reading = || match row.reading {
+                Reading::Known { value, .. } => Some(ReadingTag::Known {
+                    value: value.clone(),
+                }),
+                Reading::Unknown { why, .. } => Some(ReadingTag::Unknown { why: *why }),
+            };
+            kept.insert_fact(row.subject.clone(), row.fact, reading);
+        }
+        kept
+    }
+}
+
 #[derive(Default)]
 struct PartialReport {
     kept: ReportSnapshot,
@@ -84,9 +128,7 @@ struct PartialReport {
 
 /// Collects the members of a JSON report. Members that precede a syntax error are kept, because the
 /// schema version may be among them.
-struct ReportVisitor<'r>(&'r mut PartialReport);
-
-impl<'de> Visitor<'de> for ReportVisitor<'_> {
+impl<'de> Visitor<'de> for &mut PartialReport {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,61 +136,14 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let PartialReport {
-            kept,
-            schema: format,
-            is_recommendation,
-        } = self.0;
         while let Some(name) = map.next_key::<String>()? {
+            self.is_recommendation |= name == "document";
             match name.as_str() {
-                "schema" => {
-                    // If the document has several `schema` members, the last one wins, even if its
-                    // value is malformed.
-                    *format = None;
-                    deserialize_or_count_malformed(kept, map.next_value()?, |_, schema| {
-                        *format = Some(schema);
-                    });
+                "schema" | "when" | "asked" | "tool" | "pack" | "host" => {
+                    self.add_or_count_malformed(&name, map.next_value()?);
                 }
-                "document" => {
-                    *is_recommendation = true;
-                    map.next_value::<IgnoredAny>()?;
-                }
-                "when" => {
-                    deserialize_or_count_malformed(kept, map.next_value()?, |kept, when| {
-                        kept.origin.when = when;
-                    });
-                }
-                "asked" => {
-                    deserialize_or_count_malformed(kept, map.next_value()?, |kept, asked| {
-                        kept.origin.asked = Some(asked);
-                    });
-                }
-                "tool" => {
-                    deserialize_or_count_malformed(
-                        kept,
-                        map.next_value()?,
-                        |kept, tool: ToolEntry| {
-                            kept.origin.walwise = tool.version;
-                        },
-                    );
-                }
-                "pack" => {
-                    deserialize_or_count_malformed(
-                        kept,
-                        map.next_value()?,
-                        |kept, pack: PackEntry| {
-                            kept.origin.pack = pack.sha256;
-                        },
-                    );
-                }
-                "host" => deserialize_or_count_malformed(kept, map.next_value()?, set_host),
-                "targets" => map.next_value_seed(RowInserter(kept, add_target))?,
-                "stacks" => map.next_value_seed(RowInserter(kept, add_stack_of_target))?,
-                "verdicts" => map.next_value_seed(RowInserter(kept, add_verdict))?,
-                "probes" => map.next_value_seed(RowInserter(kept, add_probe))?,
-                "findings" | "undecided" => map.next_value_seed(RowInserter(kept, add_finding))?,
-                "rules" => map.next_value_seed(RowInserter(kept, add_rule))?,
-                "facts" => map.next_value_seed(RowInserter(kept, add_fact))?,
+                "targets" | "stacks" | "verdicts" | "probes" | "findings" | "undecided"
+                | "rules" | "facts" => map.next_value_seed(ListMember(self, &name))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -156,17 +151,19 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-struct RowInserter<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
+/// A member of the report, by name, that must be a list. A value of any other kind counts as one
+/// malformed part.
+struct ListMember<'r>(&'r mut PartialReport, &'r str);
 
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for RowInserter<'_, T> {
+impl<'de> DeserializeSeed<'de> for ListMember<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_seq(self)
+        json.deserialize_any(self)
     }
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for RowInserter<'_, T> {
+impl<'de> Visitor<'de> for ListMember<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,27 +172,124 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for RowInserter<'_, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            deserialize_or_count_malformed(self.0, row, self.1);
+            self.0.add_or_count_malformed(self.1, row);
         }
         Ok(())
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        IgnoredAny.visit_map(map)?;
+        self.visit_unit()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.0.kept.unreadable += 1;
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        self.visit_unit()
+    }
 }
 
-fn deserialize_or_count_malformed<T: DeserializeOwned>(
-    kept: &mut ReportSnapshot,
-    mut json: Json,
-    keep: impl FnOnce(&mut ReportSnapshot, T),
-) {
-    make_display_safe(&mut json);
-    match T::deserialize(json) {
-        Ok(part) => keep(kept, part),
-        Err(_) => kept.unreadable += 1,
+impl PartialReport {
+    fn add_part<T: Serialize>(&mut self, name: &str, part: &T) {
+        let json = serde_json::to_value(part).unwrap_or_default();
+        self.add_or_count_malformed(name, json);
     }
+
+    fn add_or_count_malformed(&mut self, name: &str, mut json: Json) {
+        make_display_safe(&mut json);
+        if self.add(name, &json).is_none() {
+            self.kept.unreadable += 1;
+        }
+    }
+
+    /// Adds a member, or an item of a list member, by the name of the member. A malformed part
+    /// gives `None` and changes nothing.
+    fn add(&mut self, name: &str, json: &Json) -> Option<()> {
+        let kept = &mut self.kept;
+        match name {
+            "schema" => {
+                // If the document has several `schema` members, the last one wins, even if its
+                // value is malformed.
+                self.schema = json.as_u64();
+                self.schema?;
+            }
+            "when" => kept.origin.when = field(json, "")?,
+            "asked" => kept.origin.asked = Some(field(json, "")?),
+            "tool" => kept.origin.walwise = field(json, "/version")?,
+            "pack" => kept.origin.pack = field(json, "/sha256")?,
+            "host" => {
+                let made = &mut kept.origin;
+                (made.host, made.os, made.kernel, made.live) = (
+                    field(json, "/name")?,
+                    field(json, "/os")?,
+                    field(json, "/kernel")?,
+                    field(json, "/live")?,
+                );
+                made.privileged = field(json, "/privileged");
+            }
+            "targets" => {
+                let (title, subjects) = (field(json, "/title")?, field(json, "/subjects")?);
+                let target = kept.targets.entry(target_field(json)?).or_default();
+                (target.title, target.subjects) = (title, subjects);
+            }
+            "stacks" => {
+                let layers: Vec<LayerEntry> = field(json, "/layers")?;
+                let layers = layers.iter().map(|layer| &layer.subject);
+                kept.set_mount_and_device(&target_field(json)?, layers);
+            }
+            "verdicts" => {
+                let standing = field(json, "/standing")?;
+                kept.verdicts.insert(target_field(json)?, standing);
+            }
+            "probes" => kept.add_probe(json)?,
+            "rules" => drop(kept.rules.insert(field(json, "/rule")?)),
+            "facts" => {
+                let (subject, fact): (_, String) =
+                    (field(json, "/subject")?, field(json, "/fact")?);
+                kept.insert_fact(subject, &fact, || field(json, "/reading"))?;
+            }
+            _ => kept.add_finding(json)?,
+        }
+        Some(())
+    }
+}
+
+/// The value at a JSON pointer; `None` if it is missing or malformed.
+fn field<T: DeserializeOwned>(json: &Json, pointer: &str) -> Option<T> {
+    T::deserialize(json.pointer(pointer)?).ok()
+}
+
+/// `None` for a subject that is no target.
+fn target_field(json: &Json) -> Option<Subject> {
+    field(json, "/target").filter(|target: &Subject| target.scope() == Scope::Target)
 }
 
 fn make_display_safe(json: &mut Json) {
     match json {
-        Json::String(text) if !is_printable_ascii(text) && text.chars().any(is_display_unsafe) => {
+        // Nearly all text of a report is printable ASCII, which needs no escaping.
+        Json::String(text)
+            if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+                && text.chars().any(is_display_unsafe) =>
+        {
             *text = display_safe(text.as_bytes());
         }
         Json::Array(all) => all.iter_mut().for_each(make_display_safe),
@@ -204,147 +298,9 @@ fn make_display_safe(json: &mut Json) {
     }
 }
 
-/// True for text that needs no escaping, which applies to nearly all text of a report.
-fn is_printable_ascii(text: &str) -> bool {
-    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
-}
-
-#[derive(Deserialize)]
-struct ToolEntry {
-    version: String,
-}
-
-#[derive(Deserialize)]
-struct PackEntry {
-    sha256: String,
-}
-
-#[derive(Deserialize)]
-struct HostEntry {
-    name: String,
-    os: String,
-    kernel: String,
-    #[serde(default)]
-    privileged: Json,
-    live: bool,
-}
-
-fn set_host(
-    kept: &mut ReportSnapshot,
-    HostEntry {
-        name,
-        os,
-        kernel,
-        privileged,
-        live,
-    }: HostEntry,
-) {
-    let made = &mut kept.origin;
-    (made.host, made.os, made.kernel) = (name, os, kernel);
-    (made.privileged, made.live) = (privileged.as_bool(), live);
-}
-
-#[derive(Deserialize)]
-struct TargetRow {
-    target: Subject,
-    title: String,
-    subjects: Vec<Subject>,
-}
-
-fn add_target(
-    kept: &mut ReportSnapshot,
-    TargetRow {
-        target,
-        title,
-        subjects,
-    }: TargetRow,
-) {
-    let target = kept.targets.entry(target).or_default();
-    (target.title, target.subjects) = (title, subjects);
-}
-
-#[derive(Deserialize)]
-struct StackRow {
-    target: Subject,
-    layers: Vec<LayerEntry>,
-}
-
 #[derive(Deserialize)]
 struct LayerEntry {
     subject: Subject,
-}
-
-fn add_stack_of_target(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
-    kept.set_mount_and_device(&target, layers.iter().map(|layer| &layer.subject));
-}
-
-#[derive(Deserialize)]
-struct VerdictRow {
-    target: Subject,
-    standing: VerdictKind,
-}
-
-fn add_verdict(kept: &mut ReportSnapshot, VerdictRow { target, standing }: VerdictRow) {
-    kept.verdicts.insert(target, standing);
-}
-
-#[derive(Deserialize)]
-struct RuleRow {
-    rule: String,
-}
-
-fn add_rule(kept: &mut ReportSnapshot, RuleRow { rule }: RuleRow) {
-    kept.rules.insert(rule);
-}
-
-#[derive(Deserialize)]
-struct FindingRow {
-    rule: String,
-    subject: Subject,
-    outcome: OutcomeTag,
-    level: Level,
-    title: String,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-enum OutcomeTag {
-    Applies,
-    Undecided,
-    DoesNotApply,
-}
-
-fn add_finding(
-    kept: &mut ReportSnapshot,
-    FindingRow {
-        rule,
-        subject,
-        outcome,
-        level,
-        title,
-    }: FindingRow,
-) {
-    let applies = match outcome {
-        OutcomeTag::Applies => true,
-        OutcomeTag::Undecided => false,
-        OutcomeTag::DoesNotApply => return,
-    };
-    kept.findings.insert(
-        (rule, subject),
-        FindingState {
-            applies,
-            level,
-            title,
-        },
-    );
-}
-
-#[derive(Deserialize)]
-struct FactEntry {
-    subject: Subject,
-    fact: String,
-    #[serde(default)]
-    reading: Json,
 }
 
 #[derive(Deserialize)]
@@ -352,40 +308,6 @@ struct FactEntry {
 enum ReadingTag {
     Known { value: Value },
     Unknown { why: UnknownReason },
-}
-
-fn add_fact(
-    kept: &mut ReportSnapshot,
-    FactEntry {
-        subject,
-        fact,
-        reading,
-    }: FactEntry,
-) {
-    let Some(info) = catalog::find_by_name(&fact) else {
-        kept.unknown_facts += 1;
-        return;
-    };
-    let state = match ReadingTag::deserialize(reading) {
-        Ok(ReadingTag::Known { value }) => FactState::Known {
-            value: DisplayedValue::from_value(info, &value),
-        },
-        Ok(ReadingTag::Unknown { why }) => FactState::Unknown { why },
-        Err(_) => {
-            kept.unreadable += 1;
-            return;
-        }
-    };
-    kept.facts
-        .entry(subject)
-        .or_default()
-        .insert(info.name, state);
-}
-
-#[derive(Deserialize)]
-struct ProbeRow {
-    target: Subject,
-    measurement: MeasurementEntry,
 }
 
 #[derive(Deserialize)]
@@ -455,48 +377,82 @@ impl MethodRow {
     }
 }
 
-fn add_probe(
-    kept: &mut ReportSnapshot,
-    ProbeRow {
-        target,
-        measurement,
-    }: ProbeRow,
-) {
-    let MeasurementEntry {
-        when,
-        directory,
-        caveats,
-        log,
-        methods,
-    } = measurement;
-    let against = caveats.iter().filter(|caveat| caveat.prevents_comparison());
-    let Some(doubts) = against
-        .map(|caveat| caveat.says.as_str().map(str::to_owned))
-        .collect()
-    else {
-        kept.unreadable += 1;
-        return;
-    };
-    let mut probe = ProbeSnapshot {
-        when,
-        directory,
-        log,
-        doubts,
-        ..ProbeSnapshot::default()
-    };
-    for json in methods {
-        deserialize_or_count_malformed(kept, json, |kept, row: MethodRow| {
+impl ReportSnapshot {
+    fn add_finding(&mut self, json: &Json) -> Option<()> {
+        let (rule, subject) = (field(json, "/rule")?, field(json, "/subject")?);
+        let (level, title) = (field(json, "/level")?, field(json, "/title")?);
+        let applies = match json.pointer("/outcome/outcome")?.as_str()? {
+            "applies" => true,
+            "undecided" => false,
+            "does-not-apply" => return Some(()),
+            _ => return None,
+        };
+        let state = FindingState {
+            applies,
+            level,
+            title,
+        };
+        self.findings.insert((rule, subject), state);
+        Some(())
+    }
+
+    /// Only counts a fact that this version of walwise does not know. `None` without a reading.
+    fn insert_fact(
+        &mut self,
+        subject: Subject,
+        fact: &str,
+        reading: impl FnOnce() -> Option<ReadingTag>,
+    ) -> Option<()> {
+        let Some(info) = catalog::find_by_name(fact) else {
+            self.unknown_facts += 1;
+            return Some(());
+        };
+        let state = match reading()? {
+            ReadingTag::Known { value } => FactState::Known {
+                value: DisplayedValue::from_value(info, &value),
+            },
+            ReadingTag::Unknown { why } => FactState::Unknown { why },
+        };
+        self.facts
+            .entry(subject)
+            .or_default()
+            .insert(info.name, state);
+        Some(())
+    }
+
+    fn add_probe(&mut self, json: &Json) -> Option<()> {
+        let target = target_field(json)?;
+        let found: MeasurementEntry = field(json, "/measurement")?;
+        let against = found
+            .caveats
+            .iter()
+            .filter(|caveat| caveat.prevents_comparison());
+        let mut probe = ProbeSnapshot {
+            doubts: against
+                .map(|caveat| caveat.says.as_str().map(str::to_owned))
+                .collect::<Option<_>>()?,
+            when: found.when,
+            directory: found.directory,
+            log: found.log,
+            rows: BTreeMap::new(),
+        };
+        for json in &found.methods {
+            let Some(row) = field::<MethodRow>(json, "") else {
+                self.unreadable += 1;
+                continue;
+            };
             // Rows without paced commits are skipped: servers do not commit back to back.
             let Some((median, rounds)) = row.paced_median_and_round_times() else {
-                return;
+                continue;
             };
             match MethodSnapshot::new(row.as_server, median, rounds) {
                 Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
-                None => kept.unreadable += 1,
+                None => self.unreadable += 1,
             }
-        });
+        }
+        self.probes.insert(target, probe);
+        Some(())
     }
-    kept.probes.insert(target, probe);
 }
 
 #[cfg(test)]
@@ -600,5 +556,37 @@ mod tests {
         assert_eq!(kept.known_value(&sda, "device.model"), Some(&model));
         assert_eq!((kept.findings.len(), kept.rules.len()), (1, 1));
         assert_eq!((kept.unknown_facts, kept.unreadable), (1, 11));
+    }
+
+    #[test]
+    fn member_that_is_no_list_counts_as_one_malformed_part() {
+        for other in [
+            "{\"rule\": \"a.b\"}",
+            "null",
+            "true",
+            "-1",
+            "1",
+            "0.5",
+            "\"a.b\"",
+        ] {
+            let document =
+                format!(r#"{{"schema": 3, "rules": {other}, "when": "2026-11-20T14:03:11Z"}}"#);
+            let kept = ReportSnapshot::from_reader(document.as_bytes()).unwrap();
+            assert_eq!((kept.rules.len(), kept.unreadable), (0, 1), "{other}");
+            assert_eq!(kept.origin.when, "2026-11-20T14:03:11Z");
+        }
+    }
+
+    #[test]
+    fn key_of_another_scope_is_no_target() {
+        let document = r#"{"schema": 3,
+        "targets": [{"target": "mount /srv", "title": "t", "subjects": []}],
+        "stacks": [{"target": "device sda", "layers": []}],
+        "verdicts": [{"target": "mount /srv", "standing": "durable"}],
+        "probes": [{"target": "mount /srv", "measurement":
+            {"when": "", "directory": "", "caveats": [], "methods": []}}]}"#;
+        let kept = ReportSnapshot::from_reader(document.as_bytes()).unwrap();
+        assert_eq!(kept.unreadable, 4);
+        assert!(kept.targets.is_empty() && kept.verdicts.is_empty() && kept.probes.is_empty());
     }
 }

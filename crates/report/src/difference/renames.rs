@@ -6,13 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ReportSnapshot;
-use crate::model::difference::{DisplayedValue, FactState, FindingState};
+use super::{ReportSnapshot, TargetSnapshot};
+use crate::model::difference::{DisplayedValue, FactState};
 use walwise_model::facts::catalog::device::{self, DeviceKind};
 use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
 
 /// Maps names in the earlier report to present names, or to `former NAME`.
-#[derive(Debug, Default)]
 pub struct Renames(BTreeMap<Subject, Subject>);
 
 impl Renames {
@@ -20,7 +19,8 @@ impl Renames {
         let mut matching = DeviceMatcher::new(before, now);
         matching.pair_by_identity();
         matching.pair_partitions();
-        let mut names = Self(matching.into_renames());
+        matching.matched.retain(|old, new| old != new);
+        let mut names = Self(matching.matched);
         names.add_former_names(before);
         names.rename_device_targets(before, now);
         names.rename_moved_targets(before, now);
@@ -48,7 +48,7 @@ impl Renames {
         }
         let mut kept = before.clone();
         for row in kept.facts.values_mut() {
-            *row = self.rename_subjects_in_values(row);
+            self.rename_subjects_in_values(row);
         }
         kept.facts = self.rename_keys(kept.facts);
         kept.verdicts = self.rename_keys(kept.verdicts);
@@ -62,10 +62,11 @@ impl Renames {
             named.for_each(|subject| *subject = self.current_name(subject));
         }
         kept.targets = self.rename_keys(kept.targets);
-        let finding = |((rule, of), finding): (&(String, Subject), &FindingState)| {
-            ((rule.clone(), self.current_name(of)), finding.clone())
-        };
-        kept.findings = before.findings.iter().map(finding).collect();
+        kept.findings = kept
+            .findings
+            .into_iter()
+            .map(|((rule, of), finding)| ((rule, self.current_name(&of)), finding))
+            .collect();
         kept
     }
 
@@ -76,28 +77,23 @@ impl Renames {
             .collect()
     }
 
-    fn rename_subjects_in_values(
-        &self,
-        row: &BTreeMap<&'static str, FactState>,
-    ) -> BTreeMap<&'static str, FactState> {
-        let named = |(name, fact): (&&'static str, &FactState)| {
+    fn rename_subjects_in_values(&self, facts: &mut BTreeMap<&'static str, FactState>) {
+        for (name, fact) in facts {
             let holds_names = catalog::find_by_name(name)
                 .is_some_and(|info| info.nature == FactStability::Assigned);
-            let fact = match fact.known_value() {
-                Some(DisplayedValue::Text(text)) if holds_names => {
-                    DisplayedValue::Text(self.rename_subjects_in_text(text))
+            match fact {
+                FactState::Known { value } if holds_names => {
+                    let texts = match value {
+                        DisplayedValue::Text(text) => std::slice::from_mut(text),
+                        DisplayedValue::Words(words) => words,
+                    };
+                    for text in texts {
+                        *text = self.rename_subjects_in_text(text);
+                    }
                 }
-                Some(DisplayedValue::Words(words)) if holds_names => DisplayedValue::Words(
-                    words
-                        .iter()
-                        .map(|word| self.rename_subjects_in_text(word))
-                        .collect(),
-                ),
-                _ => return (*name, fact.clone()),
-            };
-            (*name, FactState::Known { value: fact })
-        };
-        row.iter().map(named).collect()
+                FactState::Known { .. } | FactState::Unknown { .. } => {}
+            }
+        }
     }
 
     fn rename_subjects_in_text(&self, text: &str) -> String {
@@ -149,32 +145,31 @@ impl Renames {
         let (then, there) = (before.all_subjects(), now.all_subjects());
         let is_gone = |subject: &Subject| !there.contains(subject);
         let is_new = |subject: &Subject| !then.contains(subject);
-        let standing =
-            |target: &Option<Subject>| target.as_ref().map(|device| self.current_name(device));
         let mut moves = BTreeSet::new();
         for old in before.targets.values() {
-            let Some(from) = old.mount.as_ref().filter(|mount| is_gone(mount)) else {
+            let (Some(from), Some(device)) = (&old.mount, &old.device) else {
                 continue;
             };
-            let beside = now.targets.values().filter(|new| new.device.is_some());
-            let beside = beside.filter(|new| new.device == standing(&old.device));
-            let to: BTreeSet<&Subject> = beside.filter_map(|new| new.mount.as_ref()).collect();
-            if let [to] = to
-                .into_iter()
-                .filter(|mount| is_new(mount))
-                .collect::<Vec<_>>()
-                .as_slice()
+            let device = Some(self.current_name(device));
+            let beside = now.targets.values().filter(|new| new.device == device);
+            let mounts = beside.filter_map(|new| new.mount.as_ref());
+            let to: BTreeSet<&Subject> = mounts.filter(|mount| is_new(mount)).collect();
+            if let [to] = Vec::from_iter(to)[..]
+                && is_gone(from)
             {
-                moves.insert((from.clone(), (*to).clone()));
+                moves.insert((from.clone(), to.clone()));
             }
         }
         let mut taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for (from, to) in moves {
-            for old in then
-                .iter()
-                .copied()
-                .filter(|subject| is_named_by_path(subject) && is_gone(subject))
-            {
+            let is_named_by_path = |subject: &&Subject| {
+                matches!(
+                    subject.scope(),
+                    Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target
+                )
+            };
+            let gone = then.iter().copied().filter(|subject| is_gone(subject));
+            for old in gone.filter(is_named_by_path) {
                 let Some(rest) = old.name().strip_prefix(from.name()) else {
                     continue;
                 };
@@ -188,52 +183,32 @@ impl Renames {
         if before.origin.asked.is_some() || now.origin.asked.is_some() {
             return;
         }
-        let place = |kept: &ReportSnapshot, target: &Subject| {
-            let target = kept.targets.get(target)?;
-            Some((target.mount.clone()?, target.device.clone()?))
-        };
-        let old: Vec<Subject> = before
-            .targets
-            .keys()
-            .filter(|t| is_gone(t) && self.current_name(t) == **t)
-            .cloned()
-            .collect();
-        let new: Vec<Subject> = now
-            .targets
-            .keys()
-            .filter(|t| is_new(t) && !taken.contains(t))
-            .cloned()
-            .collect();
-        let old_place = |t: &Subject| {
-            place(before, t)
-                .map(|(mount, device)| (self.current_name(&mount), self.current_name(&device)))
-        };
-        let mut directories = Vec::new();
-        for target in &old {
-            let Some(at) = old_place(target) else {
-                continue;
-            };
-            let gone = old
-                .iter()
-                .filter(|t| old_place(t).as_ref() == Some(&at))
-                .count();
-            let there: Vec<&Subject> = new
-                .iter()
-                .filter(|t| place(now, t).as_ref() == Some(&at))
-                .collect();
-            if let ([one], 1) = (there.as_slice(), gone) {
-                directories.push((target.clone(), (*one).clone()));
+        let place = |target: &TargetSnapshot| target.mount.clone().zip(target.device.clone());
+        // The targets without a pair, lost and gained, by mount and device.
+        let mut unpaired: BTreeMap<_, (Vec<&Subject>, Vec<&Subject>)> = BTreeMap::new();
+        for (old, target) in &before.targets {
+            if let Some((mount, device)) = place(target)
+                && is_gone(old)
+                && self.current_name(old) == *old
+            {
+                let at = (self.current_name(&mount), self.current_name(&device));
+                unpaired.entry(at).or_default().0.push(old);
             }
         }
-        self.0.extend(directories);
+        for (new, target) in &now.targets {
+            if let Some(at) = place(target)
+                && is_new(new)
+                && !taken.contains(new)
+            {
+                unpaired.entry(at).or_default().1.push(new);
+            }
+        }
+        for (lost, gained) in unpaired.into_values() {
+            if let ([old], [new]) = (&*lost, &*gained) {
+                self.0.insert((*old).clone(), (*new).clone());
+            }
+        }
     }
-}
-
-fn is_named_by_path(subject: &Subject) -> bool {
-    matches!(
-        subject.scope(),
-        Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target
-    )
 }
 
 /// Pairs the devices of two reports. `old` and `new` hold the devices without a pair.
@@ -303,10 +278,9 @@ impl<'k> DeviceMatcher<'k> {
 
     fn pair_partitions(&mut self) {
         let is_partition = |kept: &ReportSnapshot, device: &Subject| {
-            let kind = kept
-                .known_value(device, device::KIND.name())
-                .and_then(|kind| DeviceKind::from_word(&kind.displayed_text()));
-            kind.is_some_and(DeviceKind::is_partition)
+            kept.known_value(device, device::KIND.name())
+                .and_then(|kind| DeviceKind::from_word(&kind.displayed_text()))
+                .is_some_and(DeviceKind::is_partition)
         };
         let old: Vec<&Subject> = self
             .old
@@ -332,13 +306,6 @@ impl<'k> DeviceMatcher<'k> {
                 self.record_pair(device, new);
             }
         }
-    }
-
-    fn into_renames(self) -> BTreeMap<Subject, Subject> {
-        self.matched
-            .into_iter()
-            .filter(|(old, new)| old != new)
-            .collect()
     }
 }
 

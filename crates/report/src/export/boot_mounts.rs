@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::distinct::extend_distinct;
 use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::compat::find_remount_inverse;
 use walwise_model::escape::fstab;
 use walwise_model::facts::catalog::{boot, mount};
-use walwise_model::facts::{Key, Note, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
+use walwise_model::facts::{Key, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
 use walwise_model::settings::{PresentOrBootMount, SettingKind};
 use walwise_model::text::{JoinText, decode_display_safe};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BootMountOrigin {
     Fstab,
     /// A mount unit, by its path.
@@ -95,11 +95,7 @@ pub fn boot_mount_edits(report: &Report) -> Vec<BootMountOptionsEdit<'_>> {
                 Some(PresentOrBootMount::Now) => Some(&step.subject) == mount.as_ref(),
             };
             let changes = steps.iter().filter(|step| !step.keeps_setting());
-            for step in changes.filter(concerns) {
-                if !of_line.contains(&step) {
-                    of_line.push(step);
-                }
-            }
+            extend_distinct(of_line, changes.filter(concerns));
         }
     }
     wanted
@@ -146,16 +142,16 @@ fn changes_present_mount(step: &Step) -> bool {
 }
 
 fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>, step: &'a Step) {
-    let (add, remove) = (
-        step.advice.change.set_or_added_values(),
-        step.advice.change.removed_options(),
-    );
-    let words = step.advice.change.describe_change();
-    if changes_present_mount(step) && !has_same_fstype(report, line.subject, &step.subject) {
-        let note = format!(
-            "not changed here, because this line mounts a different file system type: {words}"
-        );
-        return line.notes.push(note);
+    let (facts, change) = (&report.facts, &step.advice.change);
+    let (add, remove) = (change.set_or_added_values(), change.removed_options());
+    let is_present = changes_present_mount(step);
+    let fstype = facts.value(&step.subject, &mount::FSTYPE);
+    let is_same_type = fstype.is_some() && fstype == facts.value(line.subject, &boot::FSTYPE);
+    if is_present && !is_same_type {
+        return line.notes.push(format!(
+            "not changed here, because this line mounts a different file system type: {}",
+            change.describe_change()
+        ));
     }
     let excluded = |word: &String| {
         line.remove.contains(word)
@@ -165,53 +161,41 @@ fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>
     };
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
         return line.notes.push(format!(
-            "not applied, because a more severe finding requires the opposite: {words}"
+            "not applied, because a more severe finding requires the opposite: {}",
+            change.describe_change()
         ));
     }
     // An option that is in force but not in the boot line comes from elsewhere, so editing the line
     // would not remove the option.
-    let in_force = stack::mount_options(&report.facts, &step.subject).unwrap_or_default();
-    for word in remove
-        .iter()
-        .filter(|word| in_force.contains(word) && !line.options.contains(word))
-    {
-        line.notes.push(format!(
-            "{word} is in force but not in this line; it may be a default of the file system or kernel, or come from a manual remount"
-        ));
+    let in_force = stack::mount_options(facts, &step.subject).unwrap_or_default();
+    for word in remove {
+        if in_force.contains(word) && !line.options.contains(word) {
+            line.notes.push(format!(
+                "{word} is in force but not in this line; it may be a default of the file system or kernel, or come from a manual remount"
+            ));
+        }
     }
     // An added option that only restores a default is redundant unless the line overrides that
     // default.
-    let fstype = report
-        .facts
-        .value(&step.subject, &mount::FSTYPE)
-        .unwrap_or_default();
+    let fstype = fstype.unwrap_or_default();
     let is_default = |word: &String| {
         let takes_back = |old: &String| {
             find_remount_inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word))
         };
         in_force.iter().any(takes_back) && !line.options.iter().any(takes_back)
     };
-    let new = |word: &&String| {
-        let is_needless = changes_present_mount(step) && is_default(word);
-        !(is_needless || line.options.contains(word) || line.add.contains(word))
-    };
-    let explicit = if changes_present_mount(step) {
-        remount_commands::overrides_of_removed_defaults(
-            &report.facts,
+    let mut added = add.to_vec();
+    added.retain(|word| !(is_present && is_default(word) || line.add.contains(word)));
+    if is_present {
+        added.extend(remount_commands::overrides_of_removed_defaults(
+            facts,
             &step.subject,
-            &step.advice.change,
-        )
-    } else {
-        Vec::new()
-    };
-    let added: Vec<String> = add
-        .iter()
-        .filter(new)
-        .chain(explicit.iter().filter(|word| !line.options.contains(word)))
-        .cloned()
-        .collect();
-    let gone = |word: &&String| line.options.contains(word) && !line.remove.contains(word);
-    let removed: Vec<String> = remove.iter().filter(gone).cloned().collect();
+            change,
+        ));
+    }
+    added.retain(|word| !line.options.contains(word));
+    let mut removed = remove.to_vec();
+    removed.retain(|word| line.options.contains(word) && !line.remove.contains(word));
     if !added.is_empty() || !removed.is_empty() {
         line.steps.push(step);
     }
@@ -219,62 +203,21 @@ fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>
     line.remove.extend(removed);
 }
 
-fn has_same_fstype(report: &Report, line: &Subject, mounted: &Subject) -> bool {
-    let now = report.facts.value(mounted, &mount::FSTYPE);
-    now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
-}
-
-pub struct MissingBootMount<'a> {
-    pub title: &'a str,
-    /// The fstab line that mounts the target, or the reason why no line can be given.
-    pub line: Result<String, String>,
-}
-
-/// Lists the targets that are mounted now but not at boot. Targets whose mount at boot is unknown
-/// are left out.
-pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
+/// Lists the targets that are mounted now but not at boot, with the fstab line that mounts the
+/// target, or the reason why no line can be given. Targets whose mount at boot is unknown are left
+/// out.
+pub fn targets_not_mounted_at_boot(
+    report: &Report,
+) -> Vec<(&TargetSummary, Result<String, String>)> {
+    let facts = &report.facts;
     let is_missing = |target: &&TargetSummary| {
-        let mounted = report
-            .facts
-            .applicable_subject(&target.target, Scope::Mount);
-        mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
+        let mounted = facts.applicable_subject(&target.target, Scope::Mount);
+        mounted.and_then(|mounted| facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
     missing
-        .map(|target| MissingBootMount {
-            title: &target.title,
-            line: fstab_line_for_mounted_target(report, target),
-        })
+        .map(|target| (target, fstab_line_for_mounted_target(report, target)))
         .collect()
-}
-
-fn unread_source_notes(report: &Report) -> impl Iterator<Item = &Note> {
-    report
-        .warnings
-        .iter()
-        .filter(|note| note.kind == NoteKind::UnreadBootSource)
-}
-
-fn directory_targets_without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
-    report.targets.iter().filter(|target| {
-        !target.kind.is_device()
-            && !target
-                .subjects
-                .iter()
-                .any(|subject| subject.scope() == Scope::Boot)
-    })
-}
-
-/// True for a target on the root file system, which needs no fstab line: the kernel can mount the
-/// root without one.
-fn is_on_root_filesystem(report: &Report, target: &TargetSummary) -> bool {
-    let mounted = report
-        .facts
-        .applicable_subject(&target.target, Scope::Mount);
-    mounted
-        .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
-        .as_deref()
-        == Some("/")
 }
 
 /// Makes the fstab line that mounts the target's file system with its present options and the
@@ -308,28 +251,24 @@ fn fstab_line_for_mounted_target(
         .iter()
         .find(|step| step.subject == mounted && changes_present_mount(step));
     let now = || {
-        mount_and_mkfs_options::explicit_options_after_change(
-            &stack::mount_options(&report.facts, &mounted).unwrap_or_default(),
-            &[],
-            &[],
-            &[],
-        )
+        let options = stack::mount_options(&report.facts, &mounted).unwrap_or_default();
+        mount_and_mkfs_options::explicit_options_after_change(&options, &[], &[], &[])
     };
-    let list = of_mount
+    let mut list = of_mount
         .and_then(|step| step.result.clone())
-        .unwrap_or_else(now);
-    let list = list.split(',').filter(|word| *word != "rw").join_with(",");
-    let list = if list.is_empty() {
-        "defaults"
-    } else {
-        list.as_str()
-    };
+        .unwrap_or_else(now)
+        .split(',')
+        .filter(|word| *word != "rw")
+        .join_with(",");
+    if list.is_empty() {
+        "defaults".clone_into(&mut list);
+    }
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
     let written = |shown: &str| {
         fstab::encode_fstab_field(&decode_display_safe(shown))
             .ok_or_else(|| format!("{shown} cannot be represented in fstab"))
     };
-    let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
+    let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(&list)?);
     Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
 }
 
@@ -337,25 +276,28 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) ->
     if report.targets.is_empty() {
         return vec!["No database, data mount or free disk was found.".to_owned()];
     }
-    let right = lines
-        .iter()
-        .map(|line| format!("{}: OK (only the options were checked).", line.display));
-    let on_root = directory_targets_without_boot_mount(report)
-        .filter(|target| is_on_root_filesystem(report, target));
-    let on_root = on_root.map(|target| {
-        format!(
-            "{}: the directory is on the root file system, which needs no fstab line.",
-            target.title
-        )
-    });
-    let open = directory_targets_without_boot_mount(report).filter_map(|target| {
-        let mounted = report.facts.applicable_subject(&target.target, Scope::Mount);
+    let (mut on_root, mut open) = (Vec::new(), Vec::new());
+    for target in &report.targets {
+        let mut subjects = target.subjects.iter();
+        if target.kind.is_device() || subjects.any(|subject| subject.scope() == Scope::Boot) {
+            continue;
+        }
+        let mounted = report
+            .facts
+            .applicable_subject(&target.target, Scope::Mount);
+        let text = |key| report.facts.value(mounted.as_ref()?, key);
+        // The kernel can mount the root file system without an fstab line.
+        if text(&mount::POINT).as_deref() == Some("/") {
+            on_root.push(format!(
+                "{}: the directory is on the root file system, which needs no fstab line.",
+                target.title
+            ));
+        }
         let found = mounted
             .as_ref()
             .map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
-        let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
-        let because = match (found, fstype) {
-            (Some(Reading::Known { .. }), _) => return None,
+        let because = match (found, text(&mount::FSTYPE)) {
+            (Some(Reading::Known { .. }), _) => continue,
             // File systems such as ZFS are not checked, because they can be mounted without fstab
             // lines.
             (
@@ -364,20 +306,24 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) ->
                     ..
                 }),
                 Some(fstype),
-            ) => {
-                format!("not checked for {fstype}")
-            }
+            ) => format!("not checked for {fstype}"),
             (Some(Reading::Unknown { detail, .. }), _) => detail,
             (None, _) => "the underlying device is unknown".to_owned(),
         };
-        Some(format!(
+        open.push(format!(
             "{}: it is unknown whether this file system will be mounted at the next boot ({because}).",
             target.title
-        ))
-    });
-    right
+        ));
+    }
+    let unread = report
+        .warnings
+        .iter()
+        .filter(|note| note.kind == NoteKind::UnreadBootSource);
+    lines
+        .iter()
+        .map(|line| format!("{}: OK (only the options were checked).", line.display))
         .chain(on_root)
         .chain(open)
-        .chain(unread_source_notes(report).map(Note::to_string))
+        .chain(unread.map(ToString::to_string))
         .collect()
 }

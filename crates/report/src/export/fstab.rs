@@ -3,7 +3,7 @@
 //!
 //! A free disk gets a commented line whose placeholders cannot match a device at boot.
 
-use super::boot_mounts::{self, BootMountOptionsEdit, BootMountOrigin, MissingBootMount};
+use super::boot_mounts::{self, BootMountOptionsEdit, BootMountOrigin};
 use super::{
     comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
     section_heading_comment, step_reason_comments,
@@ -48,13 +48,13 @@ pub fn render_fstab_export(report: &Report) -> String {
                 + &nothing_to_change_text(&boot_mounts::no_change_reasons(report, &lines)),
         );
     }
-    for MissingBootMount { title, line } in bare {
+    for (target, line) in bare {
         let says = "Neither /etc/fstab nor a unit in /etc/systemd/system mounts this file system at boot. Line for /etc/fstab:";
         let line = match line {
             Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),
             Err(why) => comment_lines(&[format!("No fstab line: {why}.")]),
         };
-        parts.push(section_heading_comment(title) + &comment_lines([says]) + &line);
+        parts.push(section_heading_comment(&target.title) + &comment_lines([says]) + &line);
     }
     file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
@@ -85,13 +85,12 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     let uuid = ShellCommand::text_or_placeholder(
         ShellCommand::new("blkid -p -s UUID -o value ").append_quoted_name(target.target.name()),
     );
-    let steps = [
+    comment_lines(wanted.into_iter().chain([
         format!(
             "Create the file system first ({script}). Replace EDIT-THE-UUID with the output of"
         ),
         format!("  {uuid}"),
-    ];
-    comment_lines(wanted.into_iter().chain(steps))
+    ]))
 }
 
 /// `None` if the line neither changes nor has a note.
@@ -150,41 +149,35 @@ fn rewritten_fstab_line(
     line: &BootMountOptionsEdit<'_>,
     options: &str,
 ) -> Option<String> {
-    let text = |key: &Key<String>| report.facts.value(line.subject, key);
-    let parts = [
-        text(&SOURCE)?,
-        text(&POINT)?,
-        text(&WRITTEN_TYPE)?,
-        options.to_owned(),
+    let written = |text: &str| encode_fstab_field(&decode_display_safe(text));
+    let field = |key: &Key<String>| report.facts.value(line.subject, key);
+    let fields = [
+        written(&field(&SOURCE)?)?,
+        written(&field(&POINT)?)?,
+        written(&field(&WRITTEN_TYPE)?)?,
+        written(options)?,
+        field(&DUMP_AND_PASS)?,
     ];
-    let mut fields: Vec<String> = parts
-        .iter()
-        .map(|part| encode_fstab_field(&decode_display_safe(part)))
-        .collect::<Option<_>>()?;
-    fields.push(text(&DUMP_AND_PASS)?);
     Some(fields.join(" ").trim_end().to_owned())
 }
 
 fn new_filesystem_section(report: &Report, target: &TargetSummary) -> String {
-    let steps = report.steps(&target.target);
-    let chosen = match mkfs::planned_filesystem(steps) {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            return section_heading_comment(&target.title)
-                + &comment_lines(&[format!("No fstab line: {why}.")]);
+    let body = match mkfs::planned_filesystem(report.steps(&target.target)) {
+        Err(why) => comment_lines([format!("No fstab line: {why}.")]),
+        Ok(mkfs::PlannedFilesystem {
+            fstype,
+            pass,
+            mount,
+        }) => {
+            mkfs_instructions(report, target)
+                + &comment_lines([
+                    "and /EDIT/THE/MOUNT/POINT with the mount point, then uncomment the line."
+                        .to_owned(),
+                    format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
+                ])
         }
     };
-    let mkfs::PlannedFilesystem {
-        fstype,
-        pass,
-        mount,
-    } = chosen;
-    section_heading_comment(&target.title)
-        + &mkfs_instructions(report, target)
-        + &comment_lines(&[
-            "and /EDIT/THE/MOUNT/POINT with the mount point, then uncomment the line.".to_owned(),
-            format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
-        ])
+    section_heading_comment(&target.title) + &body
 }
 
 #[cfg(test)]

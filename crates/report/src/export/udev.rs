@@ -28,7 +28,12 @@ pub fn render_udev_rules(report: &Report) -> String {
         }
     }
     if parts.is_empty() {
-        parts.push("\n".to_owned() + &nothing_to_change_text(&no_rule_reasons(report)));
+        let why = if report.targets.is_empty() {
+            "No database, data mount or free disk was found."
+        } else {
+            "No plan changes a setting of a block device."
+        };
+        parts.push("\n".to_owned() + &nothing_to_change_text(&[why]));
     }
     let how = [
         "Save the rules as /etc/udev/rules.d/99-walwise.rules; they take effect at the next boot. To apply them now, run",
@@ -77,13 +82,6 @@ fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
     Ok(format!(
         "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", ATTR{{{file}}}=={is}, ATTR{{queue/{attribute}}}={set}"
     ))
-}
-
-fn no_rule_reasons(report: &Report) -> Vec<String> {
-    if report.targets.is_empty() {
-        return vec!["No database, data mount or free disk was found.".to_owned()];
-    }
-    vec!["No plan changes a setting of a block device.".to_owned()]
 }
 
 #[cfg(test)]

@@ -78,15 +78,15 @@ impl TargetChartBuilder<'_> {
         let Some(measurement) = self.report.measurement(&self.target.target) else {
             return Vec::new();
         };
-        let all = [
+        [
             cumulative_latency_chart(measurement),
             commit_rate_chart(measurement),
             rounds::rounds_chart(measurement),
-        ];
-        all.into_iter()
-            .flatten()
-            .map(|chart| chart.into_markup(self.place))
-            .collect()
+        ]
+        .into_iter()
+        .flatten()
+        .map(|chart| chart.into_markup(self.place))
+        .collect()
     }
 }
 
@@ -244,9 +244,10 @@ fn index_to_share(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
-fn legend_shapes_and_height<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
+fn legend_shapes_and_height<T>(rows: &[(&MethodResult, T)]) -> (Vec<Tag>, f64) {
     let (mut x, mut y, mut drawn) = (10.0, 14.0, Vec::new());
-    for (at, name) in names.enumerate() {
+    for (at, (row, _)) in rows.iter().enumerate() {
+        let name = row.method.name();
         let wide = 50.0 + 7.5 * name.chars().count() as f64;
         if x > 10.0 && x + wide > WIDTH {
             (x, y) = (10.0, y + LINE_HEIGHT);
@@ -259,6 +260,14 @@ fn legend_shapes_and_height<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Ta
         x += wide;
     }
     (drawn, y + 10.0)
+}
+
+/// The methods of servers with paced one-page commits.
+fn paced_rows(measurement: &Measurement) -> Vec<(&MethodResult, &Latencies)> {
+    measurement
+        .one_page_server_rows_without_error()
+        .filter_map(MethodResult::paced_row_and_latencies)
+        .collect()
 }
 
 // The flush path as a vertical rail: solid where a flush arrives, dashed where its arrival is
@@ -311,8 +320,11 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
     }
     let row = |hop: &FlushHop| {
         let (mark, word, _) = flush_path::hop_symbol_word_and_tone(hop);
-        let says = [&hop.text, &hop.because].map(String::as_str);
-        let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
+        let says: Vec<&str> = [&hop.text, &hop.because]
+            .map(String::as_str)
+            .into_iter()
+            .filter(|says| !says.is_empty())
+            .collect();
         vec![
             Markup::from_text(mark),
             hop_names_with_fact_links(hop, facts),
@@ -356,13 +368,10 @@ const CURVE_HEIGHT: f64 = 180.0;
 
 /// Draws one step curve per method; `None` if no method has quantiles.
 fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
-    let rows: Vec<(&MethodResult, &Latencies)> = measurement
-        .one_page_server_rows_without_error()
-        .filter_map(MethodResult::paced_row_and_latencies)
-        .collect();
+    let rows = paced_rows(measurement);
     let axis =
         LogTimeAxis::from_quantile_curves(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
-    let (mut drawn, top) = legend_shapes_and_height(rows.iter().map(|(row, _)| row.method.name()));
+    let (mut drawn, top) = legend_shapes_and_height(&rows);
     let bottom = top + CURVE_HEIGHT;
     drawn.extend(bottom_axis(
         axis.ticks(),
@@ -433,11 +442,9 @@ fn quantile_table_rows(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>>
         )
     };
     let time = |(_, of): &(&MethodResult, &Latencies), at: usize| {
-        let of_same_length = of
-            .quantiles_us
+        of.quantiles_us
             .get(at)
-            .filter(|_| of.quantiles_us.len() == most);
-        of_same_length
+            .filter(|_| of.quantiles_us.len() == most)
             .map(|us| format_micros(*us))
             .unwrap_or_default()
     };
@@ -459,10 +466,7 @@ fn latency_interval_chart(
     target: &TargetSummary,
     measurement: &Measurement,
 ) -> Option<Chart> {
-    let rows: Vec<(&MethodResult, &Latencies)> = measurement
-        .one_page_server_rows_without_error()
-        .filter_map(MethodResult::paced_row_and_latencies)
-        .collect();
+    let rows = paced_rows(measurement);
     let axis = LogTimeAxis::from_spans(
         rows.iter()
             .map(|(_, of)| (of.median_us.low, of.median_us.high)),

@@ -5,8 +5,10 @@ use super::markup::{Markup, Tag, tag};
 use super::section::{badge_markup, scrollable_frame};
 use crate::Report;
 use crate::view::{Badge, wording};
-use walwise_judge::rules::{Finding, Outcome};
+use walwise_judge::rules::Finding;
+use walwise_judge::rules::explain::trace_rows;
 use walwise_model::facts::{FactRow, Scope, Subject, catalog};
+use walwise_model::text::JoinText;
 
 /// The page shows at most this many facts per target of the report, on average.
 const MAX_FACTS: usize = 400;
@@ -33,14 +35,14 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
     let first = findings.first();
     let reason = first.map_or("", |finding| &*finding.because);
     let item = |finding: &Finding| {
-        let is_open = matches!(finding.outcome, Outcome::Undecided { .. });
+        let is_open = finding.outcome.is_undecided();
         let own = if *finding.because == *reason {
             ""
         } else {
             &*finding.because
         };
-        let seen = observed_values_text(finding);
-        let mut item = tag("li")
+        let seen = tag("p").attr("class", "dim");
+        tag("li")
             .attr(
                 "id",
                 &anchors::finding_anchor(&finding.rule, &finding.subject),
@@ -49,15 +51,12 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
             .add_text(" ")
             .add_text(&wording::describe_subject(&finding.subject))
             .add_text(": ")
-            .add_text(&finding.title);
-        if !own.is_empty() {
-            item = item.add(tag("p").add_text(own));
-        }
-        Markup::from(if seen.is_empty() {
-            item
-        } else {
-            item.add(tag("p").attr("class", "dim").add_text(&seen))
-        })
+            .add_text(&finding.title)
+            .add(tag("p").add_text(own).none_if_empty())
+            .add(
+                seen.add_text(&observed_values_text(finding))
+                    .none_if_empty(),
+            )
     };
     let heading = tag("h3")
         .attr("id", &anchors::rule_anchor(rule))
@@ -72,14 +71,12 @@ fn observed_values_text(finding: &Finding) -> String {
     let Some(trace) = &finding.trace else {
         return String::new();
     };
-    let all = walwise_judge::rules::explain::trace_rows(trace)
+    trace_rows(trace)
         .into_iter()
-        .filter(|row| !row.reading.is_empty());
-    let told: Vec<String> = all
+        .filter(|row| !row.reading.is_empty())
         .take(MAX_CONDITIONS)
         .map(|row| format!("{}: {}", row.label, row.reading))
-        .collect();
-    told.join(" · ")
+        .join_with(" · ")
 }
 
 /// Facts of the host, of the targets' subjects, and of the subjects in flush paths. Other facts are

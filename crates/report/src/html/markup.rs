@@ -7,10 +7,9 @@ use crate::view::{RichText, TextSpan};
 use walwise_model::escape::comment;
 use walwise_model::text::push_xml_escaped;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Markup(String);
 
-#[derive(Clone, Debug)]
 pub struct Tag {
     name: &'static str,
     attributes: String,
@@ -139,6 +138,15 @@ impl Tag {
     pub fn add(mut self, inner: impl Into<Markup>) -> Self {
         self.inner = self.inner.append(inner);
         self
+    }
+
+    /// An element without content is left out.
+    pub fn none_if_empty(self) -> Markup {
+        if self.inner.is_empty() {
+            self.inner
+        } else {
+            self.into()
+        }
     }
 
     #[must_use]

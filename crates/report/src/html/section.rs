@@ -6,7 +6,8 @@ use crate::view::{
     Badge, Bullet, BulletList, CellRenderer, Detail, Element, Grid, HeadingLevel, RichText,
     Section, StepInstruction,
 };
-use walwise_model::escape::ShellCommand;
+
+use walwise_model::text::JoinText;
 use walwise_model::text::page_layout::TextPage;
 
 /// Subsections become collapsible `details` elements. `open` expands the subsections that contain
@@ -17,13 +18,10 @@ pub fn render_sections(sections: &[Section], open: bool) -> Markup {
 
 fn section_markup(section: &Section, open: bool) -> Markup {
     let heading = Markup::from_rich_text(&section.heading);
-    let lead = Markup::from_rich_text(&section.lead);
-    let lead = if lead.is_empty() {
-        lead
-    } else {
-        tag("p").add(lead).into()
-    };
-    let inner = lead.append(Markup::concat(section.elements.iter().map(element_markup)));
+    let lead = tag("p").add(Markup::from_rich_text(&section.lead));
+    let inner = lead
+        .none_if_empty()
+        .append(Markup::concat(section.elements.iter().map(element_markup)));
     if heading.is_empty() {
         return inner;
     }
@@ -53,7 +51,10 @@ fn element_markup(element: &Element) -> Markup {
         Element::Bullets(BulletList { head: [], bullets }) => {
             list_markup(bullets.iter().map(bullet_item))
         }
-        Element::Bullets(bullets) => bullet_table(bullets),
+        Element::Bullets(bullets) => {
+            let (head, rows) = bullets.headings_and_rows(&CELL_RENDERERS);
+            table_markup(&table_name(&head), &head, &[], rows)
+        }
         Element::Grid(grid) => grid_table(grid),
         Element::Stack(layers) => stack_markup(layers),
         Element::Instructions(steps) => instructions_markup(steps),
@@ -61,12 +62,8 @@ fn element_markup(element: &Element) -> Markup {
 }
 
 pub fn list_markup(items: impl Iterator<Item = Markup>) -> Markup {
-    let items: Vec<Tag> = items.map(|item| tag("li").add(item)).collect();
-    if items.is_empty() {
-        Markup::default()
-    } else {
-        tag("ul").add_all(items).into()
-    }
+    let items = items.map(|item| tag("li").add(item));
+    tag("ul").add_all(items).none_if_empty()
 }
 
 /// Renders a table that screen readers announce as `name`. Columns with an empty string in `head`
@@ -103,35 +100,28 @@ pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Mar
 /// Wraps wide content in a frame that can have the focus, so that the content can be scrolled by
 /// keyboard.
 pub fn scrollable_frame(label: &str, inner: impl Into<Markup>) -> Tag {
-    let frame = tag("div")
+    tag("div")
         .attr("class", "scroll")
         .attr("tabindex", "0")
-        .attr("role", "group");
-    frame.attr("aria-label", label).add(inner)
+        .attr("role", "group")
+        .attr("aria-label", label)
+        .add(inner)
 }
 
 pub fn grid_table(grid: &Grid) -> Markup {
     let rows = grid
         .rows
         .iter()
-        .map(|row| row.iter().map(Markup::from_rich_text).collect())
-        .collect();
-    table_markup(
-        &table_name(&grid.head),
-        &grid.head,
-        &grid.right_aligned,
-        rows,
-    )
+        .map(|row| row.iter().map(Markup::from_rich_text).collect());
+    let name = table_name(&grid.head);
+    table_markup(&name, &grid.head, &grid.right_aligned, rows.collect())
 }
 
 fn table_name(head: &[&str]) -> String {
-    let names: Vec<&str> = head
-        .iter()
-        .copied()
+    head.iter()
         .filter(|name| !name.is_empty())
         .take(2)
-        .collect();
-    names.join(", ")
+        .join_with(", ")
 }
 
 fn stack_markup(layers: &[LayerRow]) -> Markup {
@@ -188,11 +178,6 @@ const CELL_RENDERERS: CellRenderer<Markup> = CellRenderer {
     bullet: |bullet| Markup::from_rich_text(&bullet.text).append(details_markup(&bullet.details)),
 };
 
-fn bullet_table(bullets: &BulletList) -> Markup {
-    let (head, rows) = bullets.headings_and_rows(&CELL_RENDERERS);
-    table_markup(&table_name(&head), &head, &[], rows)
-}
-
 fn instructions_markup(steps: &[StepInstruction]) -> Markup {
     let numbered = StepInstruction::numbered_step_rows(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
@@ -235,8 +220,7 @@ pub fn details_markup(all: &[Detail]) -> Markup {
                 } else {
                     labelled_paragraph(label, &RichText::default())
                 };
-                let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
-                label.append(tag("pre").add_lines(&lines.join("\n")))
+                label.append(tag("pre").add_lines(&commands.iter().join_with("\n")))
             }
             Detail::UserCommand(one) => {
                 let says = RichText::code(&one.command)

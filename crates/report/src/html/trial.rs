@@ -1,6 +1,6 @@
 use super::chart::forest;
 use super::markup::{Markup, tag};
-use super::{render_page, section};
+use super::{render_page, section, titled_section};
 use crate::json;
 use walwise_measure::trial::{LoadComparison, LoadTable, TableCell, TrialRecord, trial_view};
 
@@ -18,9 +18,7 @@ pub fn render_trial_page(record: &TrialRecord) -> String {
                 .add_text(&format!(": {}", part.sentence))
         });
     let head = told.header.iter().map(|line| tag("p").add_text(line));
-    let glance = tag("section")
-        .attr("id", "glance")
-        .add(tag("h2").add_text("At a glance"))
+    let glance = titled_section("glance", "At a glance")
         .add_all(answers)
         .add_all(head);
     let (deciding, others): (Vec<_>, Vec<_>) = told
@@ -31,17 +29,10 @@ pub fn render_trial_page(record: &TrialRecord) -> String {
     let of = |(at, part): &(usize, &LoadTable)| {
         workload_section(record, part, results.get(*at), *at + 1)
     };
-    let floor = forest::raw_extent_chart(record, told.loads.len() + 1).map(|strip| {
-        tag("section")
-            .attr("id", "floor")
-            .add(tag("h2").add_text("The raw extent"))
-            .add(strip)
-    });
+    let floor = forest::raw_extent_chart(record, told.loads.len() + 1)
+        .map(|strip| titled_section("floor", "The raw extent").add(strip));
     let notes = section::list_markup(told.notes.iter().map(|note| Markup::from_text(note)));
-    let notes = tag("section")
-        .attr("id", "notes")
-        .add(tag("h2").add_text("Notes"))
-        .add(notes);
+    let notes = titled_section("notes", "Notes").add(notes);
     let body = Markup::from(glance)
         .append(Markup::concat(deciding.iter().map(of)))
         .append(Markup::concat(others.iter().map(of)))

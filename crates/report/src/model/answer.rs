@@ -100,23 +100,23 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn without_value(action: AnswerAction, reason: String) -> Self {
+    fn without_value(action: AnswerAction, reason: impl Into<String>) -> Self {
         Self {
             action,
-            reason,
+            reason: reason.into(),
             ..Self::default()
         }
     }
 
-    pub fn no_advice(reason: String) -> Self {
+    pub fn no_advice(reason: impl Into<String>) -> Self {
         Self::without_value(AnswerAction::NoAdvice, reason)
     }
 
-    pub fn undecided(reason: String) -> Self {
+    pub fn undecided(reason: impl Into<String>) -> Self {
         Self::without_value(AnswerAction::Undecided, reason)
     }
 
     pub fn not_applicable(reason: &str) -> Self {
-        Self::without_value(AnswerAction::NotApplicable, reason.to_owned())
+        Self::without_value(AnswerAction::NotApplicable, reason)
     }
 }

@@ -45,10 +45,6 @@ pub struct KernelUpgradeChange {
 }
 
 impl Difference {
-    pub fn has_no_changes(&self) -> bool {
-        self.facts.is_empty() && !self.has_changes_besides_drift()
-    }
-
     /// True if the commits of a target are slower by more than the noise of the measurements.
     pub fn has_slower_commits(&self) -> bool {
         self.probes
@@ -66,10 +62,8 @@ impl Difference {
 
     /// Facts that drift constantly, such as free space, do not count.
     pub fn has_changes_besides_drift(&self) -> bool {
-        let things = [&self.gone, &self.appeared]
-            .into_iter()
-            .any(|subjects| !subjects.is_empty());
-        things
+        !self.gone.is_empty()
+            || !self.appeared.is_empty()
             || !self.renamed.is_empty()
             || !self.verdicts.is_empty()
             || self

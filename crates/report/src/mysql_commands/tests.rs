@@ -67,7 +67,7 @@ impl ServerCase {
             Level::Warning,
             vec![advice],
         )];
-        add_mysql_commands_to_findings(&mut findings, &facts);
+        crate::build::add_server_commands_to_findings(&mut findings, &facts);
         findings[0].advice[0].clone()
     }
 
@@ -225,7 +225,7 @@ fn unknown_old_value_has_no_undo_command() {
         }],
     )];
     let mut facts = FactSet::default();
-    add_mysql_commands_to_findings(&mut findings, &facts);
+    crate::build::add_server_commands_to_findings(&mut findings, &facts);
     assert!(
         findings[0].advice[0].apply.is_empty(),
         "neither is the kind of server"
@@ -237,7 +237,7 @@ fn unknown_old_value_has_no_undo_command() {
         ServerKind::Mariadb,
         Source::from_system_call("test"),
     );
-    add_mysql_commands_to_findings(&mut findings, &facts);
+    crate::build::add_server_commands_to_findings(&mut findings, &facts);
     let undo: Vec<&str> = findings[0].advice[0]
         .undo
         .iter()

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::distinct::distinct;
 use crate::{Alternative, Conflict, Step, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level};
 use walwise_model::facts::catalog::boot;
@@ -94,10 +95,10 @@ pub fn merge_advice_into_step(
         level: used.iter().map(|p| p.finding.level).max()?,
         confidence: first.confidence,
         basis: first.basis,
-        rules: deduplicate(used.iter().map(|p| p.finding.rule.clone())),
+        rules: distinct(used.iter().map(|p| p.finding.rule.clone())),
         title: match advice.change {
             Change::Keep => leader.finding.title.clone(),
-            _ => deduplicate(used.iter().map(|p| p.finding.title.clone())).join("; "),
+            _ => distinct(used.iter().map(|p| p.finding.title.clone())).join("; "),
         },
         result: resulting_option_list(facts, subject, &advice),
         advice,
@@ -183,16 +184,11 @@ fn conflict_between(
 ) -> Conflict {
     let (won, lost) = (winner.finding, loser.finding);
     let because = if won.level != lost.level {
-        format!(
-            "{} takes precedence over {}",
-            won.level.as_str(),
-            lost.level.as_str()
-        )
+        format!("{} takes precedence over {}", won.level, lost.level)
     } else if won.confidence != lost.confidence {
         format!(
             "the confidence `{}` is higher than `{}`",
-            won.confidence.as_str(),
-            lost.confidence.as_str()
+            won.confidence, lost.confidence
         )
     } else if overrides_rule(overrides, winner, loser) {
         format!("{} overrides {}", won.rule, lost.rule)
@@ -208,16 +204,6 @@ fn conflict_between(
         overruled: wants(loser),
         because,
     }
-}
-
-fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut out = Vec::new();
-    for word in words {
-        if !out.contains(&word) {
-            out.push(word);
-        }
-    }
-    out
 }
 
 /// The first piece of advice, changed to *keep* if its value is already in force.
@@ -238,7 +224,7 @@ fn collect_unique<T: Clone + PartialEq>(
     pieces: &[AdviceItem<'_>],
     of: fn(&Advice) -> &[T],
 ) -> Vec<T> {
-    deduplicate(
+    distinct(
         pieces
             .iter()
             .flat_map(|piece| of(piece.advice).iter().cloned()),
@@ -283,7 +269,7 @@ fn merged_list_advice(
     {
         advice.reach = EffectScope::WholeFilesystem;
     }
-    let prices = deduplicate(pieces.iter().filter_map(|p| p.advice.tradeoff.clone()));
+    let prices = distinct(pieces.iter().filter_map(|p| p.advice.tradeoff.clone()));
     advice.tradeoff = (!prices.is_empty()).then(|| prices.join("; "));
     Some(advice)
 }
@@ -291,53 +277,48 @@ fn merged_list_advice(
 /// The list of options after the change. `None` for *keep*, for single values, and if the present
 /// list is unknown.
 fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
-    if advice.change == Change::Keep {
+    let (setting, change) = (advice.setting, &advice.change);
+    if *change == Change::Keep {
         return None;
     }
-    let (add, remove) = (
-        advice.change.set_or_added_values(),
-        advice.change.removed_options(),
-    );
-    let kind = advice.setting.kind.present_or_boot_mount();
-    match kind {
+    let (add, remove) = (change.set_or_added_values(), change.removed_options());
+    match setting.kind.present_or_boot_mount() {
         Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
+            let now = stack::mount_options(facts, subject)?;
             let written = boot_line_options_of_mount(facts, subject);
-            let add = [
-                add.to_vec(),
-                remount_commands::overrides_of_removed_defaults(facts, subject, &advice.change),
-            ]
-            .concat();
-            return stack::mount_options(facts, subject).map(|now| {
-                mount_and_mkfs_options::explicit_options_after_change(&now, &written, &add, remove)
-            });
+            let overrides = remount_commands::overrides_of_removed_defaults(facts, subject, change);
+            Some(mount_and_mkfs_options::explicit_options_after_change(
+                &now,
+                &written,
+                &[add, &overrides].concat(),
+                remove,
+            ))
         }
-        Some(PresentOrBootMount::Now | PresentOrBootMount::AtBoot) => {
-            let is_line =
-                kind == Some(PresentOrBootMount::AtBoot) && subject.scope() == Scope::Boot;
+        Some(kind) => {
+            let is_line = kind == PresentOrBootMount::AtBoot && subject.scope() == Scope::Boot;
             let written = if is_line {
                 facts.value(subject, &boot::OPTIONS)?
             } else {
                 Vec::new()
             };
-            return Some(mount_and_mkfs_options::apply_change_to_written_options(
+            Some(mount_and_mkfs_options::apply_change_to_written_options(
                 &written, add, remove,
-            ));
+            ))
         }
-        None => {}
+        None if setting.kind.is_mkfs() => Some(mount_and_mkfs_options::merge_mkfs_options(add)),
+        None => {
+            let info = catalog::find_by_name(setting.name)?;
+            info.kind.is_list().then(|| add.join(","))
+        }
     }
-    if advice.setting.kind.is_mkfs() {
-        return Some(mount_and_mkfs_options::merge_mkfs_options(add));
-    }
-    let is_list =
-        catalog::find_by_name(advice.setting.name).is_some_and(|info| info.kind.is_list());
-    is_list.then(|| add.join(","))
 }
 
 fn boot_line_options_of_mount(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it =
         |boot: &&Subject| facts.applicable_subject(boot, Scope::Mount).as_ref() == Some(mount);
-    let lines = facts.subjects_of_scope(Scope::Boot).filter(mounts_it);
-    lines
+    facts
+        .subjects_of_scope(Scope::Boot)
+        .filter(mounts_it)
         .filter_map(|boot| facts.value(boot, &boot::OPTIONS))
         .flatten()
         .collect()

@@ -19,7 +19,7 @@ const TEMPLATE: &str = include_str!("new.sh");
 
 /// Replaces the placeholders `@name@` by values. Values are not scanned again, so a value cannot
 /// inject a placeholder.
-pub(super) fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
+pub fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (nth, piece) in template.split('@').enumerate() {
         let value = values
@@ -102,14 +102,6 @@ const fn database_owner_directory_and_setup_lines(
     }
 }
 
-fn nocow_comment(step: &Step) -> String {
-    let price = step.advice.tradeoff.as_deref().unwrap_or_default();
-    comment_out(&format!(
-        "New files are overwritten in place. Subvolumes created in the directory do not inherit the attribute. Trade-off: {price}\n\
-         EDIT: delete the next line to keep copy-on-write."
-    ))
-}
-
 fn filesystem_script_part(
     report: &Report,
     target: &TargetSummary,
@@ -118,21 +110,22 @@ fn filesystem_script_part(
     let disk = target
         .subjects
         .iter()
-        .find(|subject| subject.scope() == Scope::Device);
-    let disk = disk.ok_or("the report does not name the disk")?;
+        .find(|subject| subject.scope() == Scope::Device)
+        .ok_or("the report does not name the disk")?;
     let content = target
         .content
         .as_ref()
-        .filter(|content| content.may_get_new_file_system());
-    let content = content.ok_or("it is unknown whether the disk is free")?;
+        .filter(|content| content.may_get_new_file_system())
+        .ok_or("it is unknown whether the disk is free")?;
     let path = report.facts.value(disk, &device::PATH);
     let node = path.unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node
         .strip_prefix("/dev/")
-        .filter(|name| is_shell_literal_word(name, "_-."));
-    let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
-    let size = report.facts.value(disk, &device::SIZE);
-    let size = size
+        .filter(|name| is_shell_literal_word(name, "_-."))
+        .ok_or_else(|| format!("{node} is not a plain device name"))?;
+    let size = report
+        .facts
+        .value(disk, &device::SIZE)
         .filter(|size| *size > 0)
         .ok_or("the size of the disk is unknown, so the script could not recognise the disk")?;
     let mkfs::PlannedFilesystem {
@@ -143,7 +136,18 @@ fn filesystem_script_part(
     let mkfs = mkfs::mkfs_command(&plan.steps, fstype)?;
     let nocow = find_step_changing_setting(&plan.steps, SettingKind::DirectoryFlags)
         .filter(|step| mkfs::sets_nocow(step))
-        .map(|step| nocow_comment(step) + "chattr +C \"$directory\"\n");
+        .map(|step| {
+            let price = step.advice.tradeoff.as_deref().unwrap_or_default();
+            comment_out(&format!(
+                "New files are overwritten in place. Subvolumes created in the directory do not inherit the attribute. Trade-off: {price}\n\
+                 EDIT: delete the next line to keep copy-on-write."
+            )) + "chattr +C \"$directory\"\n"
+        })
+        .unwrap_or_default();
+    let nocow: String = nocow
+        .lines()
+        .flat_map(|line| ["    ", line, "\n"])
+        .collect();
     let identity = disk_id::find_disk_id_attribute(report, disk);
     // lsblk gets serial numbers from udev, which some systems do not run. If the serial number is
     // the identity, the script compares it through sysfs instead.
@@ -181,7 +185,7 @@ fn filesystem_script_part(
             ),
             ("notes", &(filesystem_request_comment(plan) + &notes)),
             ("known", known),
-            ("nocow", &indent_lines(&nocow.unwrap_or_default())),
+            ("nocow", &nocow),
             ("owner", owner),
             ("owner padded", &format!("{owner:<18}")),
             ("example", example),
@@ -209,8 +213,4 @@ fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
         .value(disk, &device::SERIAL)
         .filter(|_| report.host.live)?;
     is_shell_literal_word(&serial, "_-.:").then_some(serial)
-}
-
-fn indent_lines(text: &str) -> String {
-    text.lines().flat_map(|line| ["    ", line, "\n"]).collect()
 }

@@ -7,7 +7,7 @@ use crate::model::answer::AnswerAction;
 use crate::view::answers::AnswerRow;
 use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_report_parts};
-use crate::view::{Badge, Bullet, Detail, Tone};
+use crate::view::{Bullet, Detail, Tone};
 use walwise_model::text::page_layout::{TextPage, WIDTH};
 use walwise_model::text::wrap::{WordOverflow, display_width, wrap_text};
 
@@ -64,11 +64,10 @@ fn render_short_parts(
             }
         }
     }
-    let lines = page
-        .out
-        .lines()
-        .map(|line| line.replace(NO_BREAK_SPACE, " ").trim_end().to_owned() + "\n");
-    let text: String = lines.collect();
+    let lines = page.out.lines();
+    let text: String = lines
+        .map(|line| line.replace(NO_BREAK_SPACE, " ").trim_end().to_owned() + "\n")
+        .collect();
     if style.ascii {
         symbols_to_ascii(&text)
     } else {
@@ -85,10 +84,6 @@ impl ShortReportWriter {
     fn push_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
-    }
-
-    fn push_with_right_aligned(&mut self, text: &str, end: &str) {
-        self.push_hanging("", None, 0, &[text.to_owned()], end);
     }
 
     /// Pushes lines below each other: the label before the first, `margin` blanks before the
@@ -124,11 +119,7 @@ impl ShortReportWriter {
     }
 
     fn push_bullet(&mut self, bullet: &Bullet) {
-        let label = bullet
-            .badges
-            .first()
-            .map(Badge::badge_text)
-            .unwrap_or_default();
+        let (label, colour) = badge_text_and_colour(bullet);
         let label = match display_width(&label) {
             0 => String::new(),
             wide if wide < LABEL_WIDTH => format!("{label:<LABEL_WIDTH$}"),
@@ -140,7 +131,6 @@ impl ShortReportWriter {
             WordOverflow::Keep,
         );
         let margin = display_width(&label).min(LABEL_WIDTH);
-        let colour = bullet.badges.first().and_then(badge_colour);
         self.push_hanging(&label, colour, margin, &lines, &bullet.rule);
         for detail in &bullet.details {
             self.push_detail(detail);
@@ -210,32 +200,28 @@ impl ShortReportWriter {
         let number = number
             .map(|number| format!("{number:<2}"))
             .unwrap_or_default();
-        let level = fix
-            .badges
-            .first()
-            .map(Badge::badge_text)
-            .unwrap_or_default();
-        let margin = LEVEL_WIDTH;
-        let front = format!("{number}{level:<width$}", width = margin - number.len());
-        let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, WordOverflow::Keep);
-        let colour = fix.badges.first().and_then(badge_colour);
-        self.push_hanging(&front, colour, margin, &lines, &fix.note.to_string());
+        let (level, colour) = badge_text_and_colour(fix);
+        let front = format!(
+            "{number}{level:<width$}",
+            width = LEVEL_WIDTH - number.len()
+        );
+        let lines = wrap_text(
+            &fix.text.to_string(),
+            WIDTH - LEVEL_WIDTH,
+            WordOverflow::Keep,
+        );
+        self.push_hanging(&front, colour, LEVEL_WIDTH, &lines, &fix.note.to_string());
         let mut seen = String::new();
         for detail in &fix.details {
-            match detail {
-                Detail::Verbose(word, says) => seen = format!("  {word} {says}"),
-                Detail::Commands(..)
-                | Detail::Sentence(_)
-                | Detail::Field(..)
-                | Detail::Continuation(_)
-                | Detail::Diff { .. }
-                | Detail::UserCommand(_) => self.push_detail(detail),
+            if let Detail::Verbose(word, says) = detail {
+                seen = format!("  {word} {says}");
             }
+            self.push_detail(detail);
         }
         let rules = wrap_text(&fix.rule, WIDTH - 2, WordOverflow::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
-            [one] => self.push_with_right_aligned(&seen, one),
+            [one] => self.push_hanging("", None, 0, &[seen], one),
             many => {
                 if !seen.is_empty() {
                     self.push_line(&seen);
@@ -279,13 +265,17 @@ const GREEN: &str = "32";
 const MAGENTA: &str = "35";
 const CYAN: &str = "36";
 
-fn badge_colour(mark: &Badge) -> Option<&'static str> {
-    match mark.tone() {
+fn badge_text_and_colour(bullet: &Bullet) -> (String, Option<&'static str>) {
+    let Some(badge) = bullet.badges.first() else {
+        return (String::new(), None);
+    };
+    let colour = match badge.tone() {
         Tone::Bad => Some(RED),
         Tone::Doubt => Some(MAGENTA),
         Tone::Good => Some(GREEN),
         Tone::Dim => None,
-    }
+    };
+    (badge.badge_text(), colour)
 }
 
 fn action_colour(action: AnswerAction) -> Option<&'static str> {

@@ -1,3 +1,4 @@
+use super::severity::{boot_options_test, is_root_line};
 use super::{
     FindingIndex, finding_applies, finding_key, finding_tests_fact, index_findings,
     is_about_boot_line, upgrade_item_from_finding,
@@ -70,11 +71,6 @@ fn boot_option_items(
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
     let rulings = boot_options_support(&supposed.facts, line);
-    let ruling = |option: &String| {
-        rulings
-            .iter()
-            .find(|(of, ruling)| of == option && ruling.effect == effect)
-    };
     let mut items: Vec<UpgradeItem> = Vec::new();
     for option in found {
         let already = before.contains(&option);
@@ -82,7 +78,9 @@ fn boot_option_items(
         if part == UpgradeSection::Needless && already {
             continue;
         }
-        let (because, source) = ruling(&option)
+        let (because, source) = rulings
+            .iter()
+            .find(|(of, ruling)| *of == option && ruling.effect == effect)
             .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
             .unwrap_or_default();
         let then = if part == UpgradeSection::Blocker {
@@ -91,11 +89,7 @@ fn boot_option_items(
             ""
         };
         items.push(UpgradeItem {
-            what: option_effect_text(
-                &option,
-                effect,
-                &boot_line_fstype_or_phrase(&supposed.facts, line),
-            ),
+            what: option_effect_text(&supposed.facts, line, &option, effect),
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() {
                 finding.refs.to_vec()
@@ -123,7 +117,10 @@ fn section_boot_outcome(part: UpgradeSection) -> Option<BootOutcome> {
     }
 }
 
-fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
+/// The effect of an option of a boot line on the file system that the line mounts.
+pub fn option_effect_text(facts: &FactSet, line: &Subject, option: &str, effect: Effect) -> String {
+    let fstype = facts.value(line, &boot::FSTYPE);
+    let fstype = fstype.as_deref().unwrap_or("this file system");
     match effect {
         Effect::Refused => format!("{option} is refused by {fstype}"),
         Effect::NoEffect => format!("{option} has no effect on {fstype}"),
@@ -139,8 +136,9 @@ fn boot_line_item<'r>(
     supposed: &Report,
     finding: &'r Finding,
 ) -> Option<UpgradeItem> {
-    let already = before.get(&finding_key(finding));
-    let already = already.is_some_and(|before| finding_applies(before));
+    let already = before
+        .get(&finding_key(finding))
+        .is_some_and(|before| finding_applies(before));
     let fails = FAILURE_FACTS
         .iter()
         .any(|fact| finding_tests_fact(finding, fact));
@@ -200,11 +198,7 @@ fn improved_boot_line_items<'r>(
             then.into_iter()
                 .filter(right)
                 .map(|(option, ruling)| UpgradeItem {
-                    what: option_effect_text(
-                        &option,
-                        ruling.effect,
-                        &boot_line_fstype_or_phrase(&supposed.facts, line),
-                    ),
+                    what: option_effect_text(&supposed.facts, line, &option, ruling.effect),
                     because: ruling.because,
                     sources: vec![ruling.source],
                     place: real.facts.value(line, &boot::WHERE),
@@ -222,22 +216,13 @@ fn boot_options_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support
         .unwrap_or_default()
 }
 
-fn boot_line_fstype_or_phrase(facts: &FactSet, line: &Subject) -> String {
-    facts
-        .value(line, &boot::FSTYPE)
-        .unwrap_or_else(|| "this file system".to_owned())
-}
-
 /// Effect on the boot if the file system of this line cannot be mounted. Empty if an option such as
 /// `_netdev` makes the outcome uncertain, or if automatic mounting is unknown (systemd.mount(5),
 /// fstab(5)).
 fn mount_failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
-    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
-    let has = |word: &str| options.iter().any(|option| option == word);
+    let has = boot_options_test(facts, line);
     match facts.value(line, &boot::AUTO) {
-        _ if facts.value(line, &boot::POINT).as_deref() == Some("/") => {
-            "This is the root file system, so the host may not boot."
-        }
+        _ if is_root_line(facts, line) => "This is the root file system, so the host may not boot.",
         Some(false) => "The file system is not mounted at boot; a manual mount will fail.",
         _ if has("nofail") => "The boot continues without this file system.",
         Some(true) if !has("_netdev") && !has("x-systemd.automount") => {

@@ -11,10 +11,10 @@ use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
 /// All ZFS pools are one node, because all need one kernel module.
-pub(super) const ZFS_POOLS: &str = "the ZFS pools";
+pub const ZFS_POOLS: &str = "the ZFS pools";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DependencyNode {
+#[derive(Clone, PartialEq)]
+pub enum DependencyNode {
     Subject(Subject),
     /// A crypttab device, a swap area or all ZFS pools, by [`UpgradeItem::name`].
     Named(String),
@@ -25,7 +25,7 @@ pub(super) enum DependencyNode {
 impl DependencyNode {
     /// For an unresolved device the outcome is at worst undecided, because the item may be about
     /// another device.
-    pub(super) fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
+    pub fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
         match self {
             Self::Subject(_) | Self::Named(_) => item.answer,
             Self::Unresolved => item
@@ -34,7 +34,7 @@ impl DependencyNode {
         }
     }
 
-    pub(super) fn boot_line_other_than(&self, than: &Self) -> Option<&Subject> {
+    pub fn boot_line_other_than(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
                 Some(subject)
@@ -44,8 +44,8 @@ impl DependencyNode {
     }
 }
 
-pub(super) struct DependencyGraph<'f> {
-    pub(super) facts: &'f FactSet,
+pub struct DependencyGraph<'f> {
+    pub facts: &'f FactSet,
     /// Boot lines with their mount points.
     lines: Vec<(Subject, String)>,
     unlocked: Vec<String>,
@@ -76,7 +76,7 @@ fn is_path_outside_dev(source: &str) -> bool {
 }
 
 impl<'f> DependencyGraph<'f> {
-    pub(super) fn new(facts: &'f FactSet) -> Self {
+    pub fn new(facts: &'f FactSet) -> Self {
         let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
         let list = |key| facts.host_value(key).unwrap_or_default();
         let lines = facts
@@ -94,7 +94,7 @@ impl<'f> DependencyGraph<'f> {
     /// The items that affect a boot need, each with the dependency that the item is about. Items
     /// about the need itself count from the outcome `WorksAndLoses` on, items about nodes below it
     /// only if failing or undecided.
-    pub(super) fn items_affecting_boot_need<'i>(
+    pub fn items_affecting_boot_need<'i>(
         &self,
         of: &DependencyNode,
         items: &'i [UpgradeItem],
@@ -228,8 +228,8 @@ impl<'f> DependencyGraph<'f> {
         if is_path_outside_dev(source) {
             return self.boot_lines_mounted_above_path(source).collect();
         }
-        let is_unresolved = TAGS.iter().any(|tag| source.starts_with(tag));
-        is_unresolved
+        TAGS.iter()
+            .any(|tag| source.starts_with(tag))
             .then_some(DependencyNode::Unresolved)
             .into_iter()
             .collect()

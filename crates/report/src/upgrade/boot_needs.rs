@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use super::boot_dependencies::{DependencyGraph, DependencyNode, ZFS_POOLS};
-use super::severity::{boot_line_severity, boot_line_undecided_item};
+use super::severity::{boot_line_severity, boot_line_undecided_item, is_root_line};
 use crate::model::upgrade::{BootNeed, BootNeedKind, BootOutcome, UpgradeItem};
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::mount::MountClass;
 use walwise_model::facts::catalog::{boot, device, mount};
-use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::facts::{FactSet, Key, Scope, Subject};
 
 pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
@@ -93,8 +93,9 @@ fn working_boot_needs(facts: &FactSet) -> Vec<BootNeed> {
     };
     let mut all = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {
-        let point = facts.value(line, &boot::POINT);
-        let point = point.unwrap_or_else(|| line.name().to_owned());
+        let point = facts
+            .value(line, &boot::POINT)
+            .unwrap_or_else(|| line.name().to_owned());
         all.push(need(BootNeedKind::Mount, line, point));
     }
     if let Some(root) = undeclared_root_mount(facts) {
@@ -106,20 +107,15 @@ fn working_boot_needs(facts: &FactSet) -> Vec<BootNeed> {
             .unwrap_or_else(|| subject.name().to_owned());
         all.push(need(kind, &subject, name));
     }
-    let active: Vec<String> = facts
-        .known_values_by_subject(&device::DM_NAME)
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
-    let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
-    let closed = unlocked.into_iter().filter(|name| !active.contains(name));
-    all.extend(closed.map(|name| need(BootNeedKind::Crypt, &host, name)));
-    let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
-    all.extend(
-        swaps
-            .into_iter()
-            .map(|name| need(BootNeedKind::Swap, &host, name)),
-    );
+    let list = |key: &Key<Vec<String>>| facts.host_value(key).unwrap_or_default().into_iter();
+    let active = facts.known_values_by_subject(&device::DM_NAME);
+    let is_closed = |name: &String| !active.iter().any(|(_, open)| open == name);
+    for name in list(&boot::UNLOCKED).filter(is_closed) {
+        all.push(need(BootNeedKind::Crypt, &host, name));
+    }
+    for name in list(&boot::SWAPS) {
+        all.push(need(BootNeedKind::Swap, &host, name));
+    }
     if uses_zfs(facts) {
         all.push(need(BootNeedKind::Pool, &host, ZFS_POOLS.to_owned()));
     }
@@ -128,9 +124,9 @@ fn working_boot_needs(facts: &FactSet) -> Vec<BootNeed> {
 
 /// The mount of the root file system, if no boot line declares it and it is known to be on a block
 /// device or on the network.
-pub(super) fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
-    let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
-    if facts.subjects_of_scope(Scope::Boot).any(is_root) {
+pub fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
+    let mut lines = facts.subjects_of_scope(Scope::Boot);
+    if lines.any(|line| is_root_line(facts, line)) {
         return None;
     }
     let root = Subject::mount("/");
@@ -138,7 +134,7 @@ pub(super) fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
     matches!(class, MountClass::Block | MountClass::Network).then_some(root)
 }
 
-pub(super) fn uses_zfs(facts: &FactSet) -> bool {
+pub fn uses_zfs(facts: &FactSet) -> bool {
     !facts
         .subjects_where(&mount::CLASS, |class| class.is_zfs())
         .is_empty()
@@ -147,7 +143,7 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
             .is_empty()
 }
 
-pub(super) fn devices_assembled_at_boot(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
+pub fn devices_assembled_at_boot(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
     let all = facts.known_values_by_subject(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
     all.filter_map(|(subject, kind)| {

@@ -5,35 +5,33 @@
 //! downgrade, because later kernels and tools support all earlier features. The exception is XFS,
 //! because support for its version 4 was removed.
 
-use super::layers::{is_kernel_release_unchanged, is_other_distribution_release};
-use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
+use super::KernelChange;
+use super::layers::is_other_distribution_release;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, DiskFormat, KernelPart, Support};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::{boot, host, mount};
-use walwise_model::facts::{FactSet, Key, Scope, Subject};
+use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::version::Version;
 
 /// File systems whose features walwise does not read.
 const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
-pub fn filesystem_feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let next = NextKernelAndE2fsck::new(real, supposed);
+pub fn filesystem_feature_items(kernels: &KernelChange<'_>) -> Vec<UpgradeItem> {
+    let facts = kernels.supposed;
+    let next = NextKernelAndE2fsck::new(kernels);
     let mut items = Vec::new();
-    for mounted in supposed.subjects_of_scope(Scope::Mount) {
-        let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
-            continue;
-        };
-        items.extend(next.mounted_filesystem_items(mounted, &fstype));
-    }
-    for line in supposed.subjects_of_scope(Scope::Boot) {
-        if supposed.applicable_subject(line, Scope::Mount).is_some() {
-            continue;
+    for mounted in facts.subjects_of_scope(Scope::Mount) {
+        if let Some(fstype) = facts.value(mounted, &mount::FSTYPE) {
+            items.extend(next.mounted_filesystem_items(mounted, &fstype));
         }
-        let Some(fstype) = supposed.value(line, &boot::FSTYPE) else {
-            continue;
-        };
-        items.extend(next.unread_features_item(line, &fstype));
+    }
+    for line in facts.subjects_of_scope(Scope::Boot) {
+        if facts.applicable_subject(line, Scope::Mount).is_none()
+            && let Some(fstype) = facts.value(line, &boot::FSTYPE)
+        {
+            items.extend(next.unread_features_item(line, &fstype));
+        }
     }
     items
 }
@@ -50,8 +48,7 @@ enum NextE2fsckVersion {
 struct NextKernelAndE2fsck<'f> {
     facts: &'f FactSet,
     /// The next kernel and its vendor; `None` if unknown or unchanged.
-    kernel: Option<(Version, String)>,
-    /// True if both are custom kernels of one builder, who is assumed to keep every feature in use.
+    kernel: Option<&'f (Version, String)>,
     same_builder: bool,
     /// True if the next kernel is older than the running one, or the versions cannot be compared.
     may_be_older: bool,
@@ -59,47 +56,34 @@ struct NextKernelAndE2fsck<'f> {
 }
 
 impl<'f> NextKernelAndE2fsck<'f> {
-    fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
-        let (now, then) = (
-            kernel_version_and_vendor(real),
-            kernel_version_and_vendor(supposed),
-        );
-        let may_be_older = match (&now, &then) {
+    fn new(kernels: &'f KernelChange<'f>) -> Self {
+        let may_be_older = match (&kernels.now, &kernels.then) {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
-        let same_builder = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-        let kernel = then.filter(|_| !is_kernel_release_unchanged(real, supposed));
         Self {
-            facts: supposed,
-            kernel,
-            same_builder,
+            facts: kernels.supposed,
+            kernel: kernels.then.as_ref().filter(|_| !kernels.is_unchanged),
+            same_builder: kernels.has_same_builder,
             may_be_older,
-            checker: next_e2fsck_version(real, supposed),
+            checker: next_e2fsck_version(kernels.real, kernels.supposed),
         }
     }
 
     fn mounted_filesystem_items(&self, mounted: &Subject, fstype: &str) -> Vec<UpgradeItem> {
-        let (fs, key) = match fstype {
-            "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
-            "xfs" => ("xfs", &mount::XFS_FEATURES),
-            other => {
-                return self
-                    .unread_features_item(mounted, other)
-                    .into_iter()
-                    .collect();
-            }
+        let (fs, features) = match fstype {
+            "ext2" | "ext3" | "ext4" => ("ext4", self.facts.value(mounted, &mount::EXT4_FEATURES)),
+            "xfs" => ("xfs", self.facts.value(mounted, &mount::XFS_FEATURES)),
+            other => (other, None),
         };
-        let Some(features) = self.facts.value(mounted, key) else {
-            return self
-                .unread_features_item(mounted, fstype)
-                .into_iter()
-                .collect();
+        let Some(features) = features else {
+            let unread = self.unread_features_item(mounted, fstype);
+            return unread.into_iter().collect();
         };
         let is_checked = self.is_checked_at_boot(mounted);
         let mut items = Vec::new();
         for feature in features {
-            if let Some((version, vendor)) = &self.kernel {
+            if let Some((version, vendor)) = self.kernel {
                 let ruling = compat::kernel_support_of_feature(fs, &feature, version, vendor);
                 items.extend(unsupported_or_unknown_feature_item(
                     mounted,
@@ -165,7 +149,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
     }
 
     fn unread_features_item(&self, subject: &Subject, fstype: &str) -> Option<UpgradeItem> {
-        let (version, vendor) = self.kernel.as_ref()?;
+        let (version, vendor) = self.kernel?;
         // Another item reports a refused file system type.
         if compat::kernel_part_support(KernelPart::FileSystem, fstype, version, vendor, false)
             .effect
@@ -209,20 +193,16 @@ fn boot_failure_level(facts: &FactSet, subject: &Subject) -> Level {
 }
 
 fn next_e2fsck_version(real: &FactSet, supposed: &FactSet) -> NextE2fsckVersion {
-    let host = Subject::host();
-    let value = |facts: &FactSet, key: &Key<Version>| facts.value(&host, key);
-    let then = value(supposed, &host::E2FSPROGS);
-    if supposed.is_assumed(&host, host::E2FSPROGS.id()) || then != value(real, &host::E2FSPROGS) {
-        return then.map_or(NextE2fsckVersion::Unknown, |tool| {
-            NextE2fsckVersion::Known(Some(tool))
-        });
+    let value = |facts: &FactSet| facts.host_value(&host::E2FSPROGS);
+    let then = value(supposed);
+    if supposed.is_assumed(&Subject::host(), host::E2FSPROGS.id()) || then != value(real) {
+        return match then {
+            Some(tool) => NextE2fsckVersion::Known(Some(tool)),
+            None => NextE2fsckVersion::Unknown,
+        };
     }
-    let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);
-    let release = |facts: &FactSet| {
-        facts
-            .value(&host, &host::OS_VERSION)
-            .and_then(|text| Version::parse(&text))
-    };
+    let id = |facts: &FactSet| facts.host_value(&host::OS_ID);
+    let release = |facts: &FactSet| Version::parse(&facts.host_value(&host::OS_VERSION)?);
     let later = id(real) == id(supposed) && release(real) <= release(supposed);
     match (is_other_distribution_release(real, supposed), later) {
         (false, _) => NextE2fsckVersion::Known(then),
@@ -240,7 +220,6 @@ fn unsupported_or_unknown_feature_item(
 ) -> Option<UpgradeItem> {
     UpgradeItem::from_support(
         mounted,
-        Level::Critical,
         format!("the file system has the feature {feature}"),
         format!("it is unknown whether {does} the feature {feature}"),
         ruling,
@@ -306,10 +285,9 @@ mod tests {
         fstype: &str,
         features: Option<&str>,
     ) -> (BootOutcome, String) {
-        let found = filesystem_feature_items(
-            &host_facts(from, fstype, features),
-            &host_facts(to, fstype, features),
-        );
+        let real = host_facts(from, fstype, features);
+        let supposed = host_facts(to, fstype, features);
+        let found = filesystem_feature_items(&KernelChange::new(&real, &supposed));
         let answer = found
             .iter()
             .filter_map(|item| item.answer)

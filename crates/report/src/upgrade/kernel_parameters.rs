@@ -3,7 +3,7 @@
 //!
 //! If the names of the parameters are unknown, one undecided item represents all of them.
 
-use super::severity::boot_line_undecided_item;
+use super::severity::{boot_line_undecided_item, is_root_line};
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::boot::{self, BootDeviceState};
@@ -22,7 +22,7 @@ fn unchecked_kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
         let what = "it is unknown which other devices are mounted or unlocked through the kernel command line";
-        return vec![UpgradeItem::new_undecided(&host, Level::Critical, what)];
+        return vec![UpgradeItem::new_critical_undecided(&host, what)];
     };
     let item = |name: &String| {
         let (level, what, because) = kernel_parameter_level_and_texts(name);
@@ -89,12 +89,11 @@ fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem
     let what = format!(
         "the line specifies the type {written}, but the device is currently mounted as {there}"
     );
-    let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
     let may_be = written
         .split(',')
         .any(|word| filesystem_family(word) == filesystem_family(&there));
     let item = boot_line_undecided_item(facts, line, what);
-    Some(item.into_blocker_if(!is_root && !may_be))
+    Some(item.into_blocker_if(!is_root_line(facts, line) && !may_be))
 }
 
 /// Types of one family can mount each other's file systems.

@@ -6,82 +6,77 @@
 
 use std::collections::BTreeMap;
 
+use super::KernelChange;
 use super::boot_dependencies::ZFS_POOLS;
 use super::boot_needs::{devices_assembled_at_boot, uses_zfs};
-use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::{BootNeedKind, UpgradeItem};
-use walwise_judge::compat::{self, KernelPart, Support};
+use walwise_judge::compat::KernelPart;
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::device::{
     ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
 };
-use walwise_model::facts::catalog::{boot, device, host, kernel};
+use walwise_model::facts::catalog::{boot, device, host};
 use walwise_model::facts::{FactSet, Key, Subject};
 use walwise_model::version::Version;
 
-pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let (now, then) = (
-        kernel_version_and_vendor(real),
-        kernel_version_and_vendor(supposed),
+pub fn storage_layer_items(kernels: &KernelChange<'_>) -> Vec<UpgradeItem> {
+    let facts = kernels.supposed;
+    let unchecked = |subject: &Subject, level| {
+        let what = "the setup of the device at the next boot was not checked";
+        UpgradeItem::new_undecided(subject, level, what)
+    };
+    let mut items = swap_problem_items(facts);
+    let devices = devices_assembled_at_boot(facts);
+    items.extend(crypttab_problem_items(kernels, &devices));
+    let mapped = facts.subjects_where(&device::KIND, |kind| *kind == DeviceKind::Dm);
+    items.extend(
+        mapped
+            .iter()
+            .map(|subject| unchecked(subject, Level::Critical)),
     );
-    let mut items = swap_problem_items(supposed);
-    let devices = devices_assembled_at_boot(supposed);
-    items.extend(crypttab_problem_items(real, supposed, &devices));
-    items.extend(unchecked_dm_device_items(supposed));
     let arrays = devices
         .iter()
         .filter(|(_, kind)| **kind == BootNeedKind::Array);
-    items.extend(
-        arrays.filter_map(|(subject, _)| stopped_or_degraded_array_item(supposed, subject)),
-    );
+    items.extend(arrays.filter_map(|(subject, _)| stopped_or_degraded_array_item(facts, subject)));
     // An unchanged kernel assembles the devices as before.
-    if is_kernel_release_unchanged(real, supposed) {
+    if kernels.is_unchanged {
         return items;
     }
-    let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-    let judge = |layer: KernelPart, name: &str| match &then {
-        Some((version, vendor)) => compat::kernel_part_support(layer, name, version, vendor, again),
-        None => Support::unknown("The version of the new kernel is unknown."),
-    };
     for (subject, kind) in &devices {
         match kind {
-            BootNeedKind::Swap => {
-                items.push(UpgradeItem::new_undecided(
-                    subject,
-                    Level::Warning,
-                    UNCHECKED_SETUP,
-                ));
-            }
+            BootNeedKind::Swap => items.push(unchecked(subject, Level::Warning)),
             BootNeedKind::Array => {
-                items.extend(md_driver_and_metadata_items(supposed, subject, &judge));
-                let settles = |kernel: &Option<(Version, String)>| {
-                    kernel
-                        .as_ref()
-                        .map(|(version, _)| requires_raid0_layout(version))
+                items.extend(md_driver_and_metadata_items(kernels, subject));
+                // Linux 5.4 and later start a RAID 0 of different-sized disks only with a fixed
+                // layout. The layout matters only if the upgrade crosses, or may cross, Linux 5.4
+                // in either direction.
+                let needs_layout = |kernel: &Option<(Version, String)>| {
+                    Some(kernel.as_ref()?.0.first_numbers() >= [5, 4])
                 };
-                // The layout matters only if the upgrade crosses, or may cross, Linux 5.4 in either
-                // direction.
-                let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
-                items.extend(raid0_layout_item(supposed, subject).filter(|_| differs));
-                items.extend(then.as_ref().and_then(|(then, _)| {
-                    unsupported_consistency_policy_item(supposed, subject, then)
+                let now = needs_layout(&kernels.now);
+                if now.is_none() || needs_layout(&kernels.then) != now {
+                    items.extend(raid0_layout_item(facts, subject));
+                }
+                items.extend(kernels.then.as_ref().and_then(|(then, _)| {
+                    unsupported_consistency_policy_item(facts, subject, then)
                 }));
             }
             BootNeedKind::Volume | BootNeedKind::Crypt | BootNeedKind::Multipath => {
-                items.extend(device_mapper_items(supposed, subject, &judge));
+                items.extend(device_mapper_items(kernels, subject));
             }
             BootNeedKind::Mount | BootNeedKind::Pool => {}
         }
     }
     // Ubuntu builds the module with each of its kernels.
-    let is_built = then
+    let is_built = kernels
+        .then
         .as_ref()
         .is_some_and(|(_, vendor)| vendor.starts_with("ubuntu"));
-    if uses_zfs(supposed) && !is_built {
+    if uses_zfs(facts) && !is_built {
         let because = "The ZFS module is built separately; make sure that it is built for the new kernel before the next boot.";
         let what = "it is unknown whether a ZFS module is installed for the new kernel";
         items.push(
-            UpgradeItem::new_undecided(&Subject::host(), Level::Critical, what)
+            UpgradeItem::new_critical_undecided(&Subject::host(), what)
                 .with_reason(because)
                 .with_name(ZFS_POOLS.to_owned()),
         );
@@ -90,7 +85,7 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
 }
 
 fn stopped_or_degraded_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
-    let open = |what: String| UpgradeItem::new_undecided(subject, Level::Critical, what);
+    let open = |what: String| UpgradeItem::new_critical_undecided(subject, what);
     match facts.value(subject, &device::MD_STATE) {
         Some(
             state @ (ArrayState::Clear
@@ -98,7 +93,7 @@ fn stopped_or_degraded_array_item(facts: &FactSet, subject: &Subject) -> Option<
             | ArrayState::Suspended
             | ArrayState::Broken),
         ) => {
-            return Some(open(format!("the array is currently {}", state.as_str())));
+            return Some(open(format!("the array is currently {state}")));
         }
         Some(
             ArrayState::ReadOnly
@@ -156,66 +151,37 @@ fn unsupported_consistency_policy_item(
         from[0], from[1]
     );
     let what = format!("the array has {name}");
-    let item = UpgradeItem::new_undecided(subject, Level::Critical, what)
+    let item = UpgradeItem::new_critical_undecided(subject, what)
         .with_reason(because)
         .with_source(source);
     Some(item.into_blocker_if(!then.has_backports()))
 }
 
-const UNCHECKED_SETUP: &str = "the setup of the device at the next boot was not checked";
-
-fn unchecked_dm_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
-    facts
-        .subjects_where(&device::KIND, |kind| *kind == DeviceKind::Dm)
-        .into_iter()
-        .map(|subject| UpgradeItem::new_undecided(&subject, Level::Critical, UNCHECKED_SETUP))
-        .collect()
-}
-
-/// True for Linux 5.4 and later, which start a RAID 0 of different-sized disks only with a fixed
-/// layout.
-fn requires_raid0_layout(kernel: &Version) -> bool {
-    kernel.first_numbers() >= [5, 4]
-}
-
-fn md_driver_and_metadata_items(
-    facts: &FactSet,
-    subject: &Subject,
-    judge: &impl Fn(KernelPart, &str) -> Support,
-) -> Vec<UpgradeItem> {
-    let mut items = Vec::new();
-    match facts.value(subject, &device::MD_LEVEL) {
+fn md_driver_and_metadata_items(kernels: &KernelChange<'_>, subject: &Subject) -> Vec<UpgradeItem> {
+    let facts = kernels.supposed;
+    let level = match facts.value(subject, &device::MD_LEVEL) {
         // A linear array is reported as an on-disk format, so an item about its driver would be a
         // duplicate.
-        Some(level) if level.is_linear() => {}
-        Some(level) => items.extend(unsupported_or_unknown_driver_item(
-            subject,
-            level.as_str(),
-            judge(KernelPart::Md, level.as_str()),
-        )),
+        Some(level) if level.is_linear() => None,
+        Some(level) => kernels.unsupported_driver_item(subject, KernelPart::Md, level.as_str()),
         None => {
             let what = "the RAID level of the array is unknown";
-            items.push(UpgradeItem::new_undecided(subject, Level::Critical, what));
+            Some(UpgradeItem::new_critical_undecided(subject, what))
         }
-    }
-    match facts.value(subject, &device::MD_METADATA) {
+    };
+    let metadata = match facts.value(subject, &device::MD_METADATA) {
         // Superblock 0.90 is reported as an on-disk format. `external:/` marks a volume of firmware
         // RAID, whose metadata is in its container.
-        Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
+        Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => None,
         Some(metadata) => {
-            let what = format!("md metadata {metadata}");
-            items.extend(unsupported_or_unknown_driver_item(
-                subject,
-                &what,
-                judge(KernelPart::MdMetadata, &metadata),
-            ));
+            kernels.unsupported_driver_item(subject, KernelPart::MdMetadata, &metadata)
         }
         None => {
             let what = "the superblock version of the array is unknown";
-            items.push(UpgradeItem::new_undecided(subject, Level::Critical, what));
+            Some(UpgradeItem::new_critical_undecided(subject, what))
         }
-    }
-    items
+    };
+    level.into_iter().chain(metadata).collect()
 }
 
 fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
@@ -236,67 +202,38 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
     let because = "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout specifies its data layout.";
     let what = "it is unknown whether the disks of the array have the same size";
     (!alike).then(|| {
-        UpgradeItem::new_undecided(subject, Level::Critical, what)
+        UpgradeItem::new_critical_undecided(subject, what)
             .with_reason(because)
             .with_source("kernel: md/raid0: avoid RAID0 data corruption due to layout confusion")
     })
 }
 
-fn device_mapper_items(
-    facts: &FactSet,
-    subject: &Subject,
-    judge: &impl Fn(KernelPart, &str) -> Support,
-) -> Vec<UpgradeItem> {
+fn device_mapper_items(kernels: &KernelChange<'_>, subject: &Subject) -> Vec<UpgradeItem> {
+    let facts = kernels.supposed;
     let targets = facts
         .value(subject, &device::DM_TARGETS)
         .unwrap_or_default();
     if targets.is_empty() {
-        let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
-        let kind = facts
-            .value(subject, &device::KIND)
-            .map(DeviceKind::as_str)
-            .unwrap_or_default();
-        let what = if is_mapped {
+        let kind = facts.value(subject, &device::KIND);
+        let what = if facts.value(subject, &device::DM_NAME).is_some() {
             "the device-mapper targets of the device are unknown".to_owned()
         } else {
+            let kind = kind.map(DeviceKind::as_str).unwrap_or_default();
             format!("it is unknown whether the new kernel supports {kind}")
         };
-        return vec![UpgradeItem::new_undecided(subject, Level::Critical, what)];
+        return vec![UpgradeItem::new_critical_undecided(subject, what)];
     }
-    targets
-        .iter()
-        .filter_map(|target| {
-            unsupported_or_unknown_driver_item(
-                subject,
-                target,
-                judge(KernelPart::DeviceMapper, target),
-            )
-        })
-        .collect()
-}
-
-/// An item about the kernel's support for a driver or file system.
-pub(super) fn unsupported_or_unknown_driver_item(
-    subject: &Subject,
-    name: &str,
-    ruling: Support,
-) -> Option<UpgradeItem> {
-    UpgradeItem::from_support(
-        subject,
-        Level::Critical,
-        format!("the new kernel does not support {name}"),
-        format!("it is unknown whether the new kernel supports {name}"),
-        ruling,
-    )
+    let part = KernelPart::DeviceMapper;
+    let item = |target: &String| kernels.unsupported_driver_item(subject, part, target);
+    targets.iter().filter_map(item).collect()
 }
 
 fn crypttab_problem_items(
-    real: &FactSet,
-    supposed: &FactSet,
+    kernels: &KernelChange<'_>,
     devices: &BTreeMap<Subject, BootNeedKind>,
 ) -> Vec<UpgradeItem> {
-    let host = Subject::host();
-    let all = supposed.value(&host, &boot::UNLOCKED);
+    let facts = kernels.supposed;
+    let all = facts.host_value(&boot::UNLOCKED);
     let because = if all.is_some() {
         "The device has no entry in crypttab. Other ways to unlock it, such as rd.luks.uuid= on the kernel command line, are not checked."
     } else {
@@ -304,7 +241,7 @@ fn crypttab_problem_items(
     };
     let all = all.unwrap_or_default();
     let unlisted = |subject: &Subject| {
-        supposed
+        facts
             .value(subject, &device::DM_NAME)
             .is_none_or(|name| !all.contains(&name))
     };
@@ -312,28 +249,26 @@ fn crypttab_problem_items(
     let mut items: Vec<UpgradeItem> = devices
         .iter()
         .filter(|(subject, kind)| **kind == BootNeedKind::Crypt && unlisted(subject))
-        .map(|(subject, _)| {
-            UpgradeItem::new_undecided(subject, Level::Critical, what).with_reason(because)
-        })
+        .map(|(subject, _)| UpgradeItem::new_critical_undecided(subject, what).with_reason(because))
         .collect();
-    let list = |key| supposed.value(&host, key).unwrap_or_default();
-    let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
-    let (optional, by_defaults) = (
-        list(&boot::UNLOCKED_OPTIONAL),
-        list(&boot::UNLOCKED_BY_DEFAULTS),
-    );
     for name in &all {
-        let level = if optional.contains(name) {
+        let is_in = |key: &Key<Vec<String>>| {
+            facts
+                .host_value(key)
+                .is_some_and(|names| names.contains(name))
+        };
+        let level = if is_in(&boot::UNLOCKED_OPTIONAL) {
             Level::Warning
         } else {
             Level::Critical
         };
         let open = |what: &str, because: &str| {
-            UpgradeItem::new_undecided(&host, level, format!("{name} in crypttab: {what}"))
+            let what = format!("{name} in crypttab: {what}");
+            UpgradeItem::new_undecided(&Subject::host(), level, what)
                 .with_reason(because)
                 .with_name(name.clone())
         };
-        if missing.contains(name) {
+        if is_in(&boot::UNLOCKED_MISSING) {
             items.push(
                 open(
                     "the block device is missing",
@@ -341,13 +276,14 @@ fn crypttab_problem_items(
                 )
                 .into_blocker(),
             );
-        } else if unseen.contains(name) {
+        } else if is_in(&boot::UNLOCKED_UNSEEN) {
             items.push(open(
                 "it is unknown whether the device is unlocked",
                 "The crypttab entry could not be read completely.",
             ));
         }
-        if by_defaults.contains(name) && is_other_distribution_release(real, supposed) {
+        if is_in(&boot::UNLOCKED_BY_DEFAULTS) && is_other_distribution_release(kernels.real, facts)
+        {
             let because = "A plain-mode device whose entry sets neither cipher nor hash depends on the defaults of cryptsetup, which \
                            changed in 2.7.";
             items.push(
@@ -362,12 +298,11 @@ fn crypttab_problem_items(
     items
 }
 
-pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) -> bool {
+pub fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) -> bool {
     let of = |facts: &FactSet| {
-        let host = Subject::host();
         (
-            facts.value(&host, &host::OS_ID),
-            facts.value(&host, &host::OS_VERSION),
+            facts.host_value(&host::OS_ID),
+            facts.host_value(&host::OS_VERSION),
         )
     };
     let ((now, release), (then, next)) = (of(real), of(supposed));
@@ -382,35 +317,28 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
     now != then || !(covers(&release, &next) || covers(&next, &release))
 }
 
-/// True if the kernel release is known and unchanged. An unchanged kernel supports everything in
-/// use.
-pub(super) fn is_kernel_release_unchanged(real: &FactSet, supposed: &FactSet) -> bool {
-    let release = |facts: &FactSet| facts.host_value(&kernel::RELEASE);
-    release(real).is_some() && release(real) == release(supposed)
-}
-
 /// No item is critical, because the boot continues without swap.
 fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let list = |key: &Key<Vec<String>>| facts.host_value(key).unwrap_or_default().into_iter();
     let gone = list(&boot::SWAPS_MISSING).map(|swap| {
-        let what = format!("the swap area {swap} does not exist");
-        swap_item(swap, what)
+        swap_item(&swap, format!("the swap area {swap} does not exist"))
             .with_reason("The boot waits for the swap space, then continues without it.")
             .into_blocker()
     });
     let unfit = list(&boot::SWAPS_UNFIT).map(|swap| {
         let because = "The path is a directory, a character device, or a device whose file \
                        system is mounted. The boot continues without this swap space.";
-        let what = format!("{swap} cannot be used as swap");
-        swap_item(swap, what).with_reason(because).into_blocker()
+        swap_item(&swap, format!("{swap} cannot be used as swap"))
+            .with_reason(because)
+            .into_blocker()
     });
     let open = list(&boot::SWAPS_UNSEEN).map(|swap| {
         let what = format!("it is unknown whether {swap} will be available as swap");
-        swap_item(swap, what)
+        swap_item(&swap, what)
     });
     gone.chain(unfit).chain(open).collect()
 }
 
-pub(super) fn swap_item(swap: String, what: String) -> UpgradeItem {
-    UpgradeItem::new_undecided(&Subject::host(), Level::Warning, what).with_name(swap)
+pub fn swap_item(swap: &str, what: String) -> UpgradeItem {
+    UpgradeItem::new_undecided(&Subject::host(), Level::Warning, what).with_name(swap.to_owned())
 }

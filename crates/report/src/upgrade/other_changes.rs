@@ -1,9 +1,8 @@
 use super::boot_dependencies::ZFS_POOLS;
-use super::layers::{is_kernel_release_unchanged, is_other_distribution_release};
+use super::layers::is_other_distribution_release;
 use super::{
-    finding_applies, finding_tests_fact, index_findings, is_about_boot_line,
-    is_same_custom_kernel_builder, is_undecided, kernel_version_and_vendor,
-    upgrade_item_from_finding,
+    KernelChange, finding_applies, finding_tests_fact, index_findings, is_about_boot_line,
+    is_undecided, upgrade_item_from_finding,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -12,16 +11,9 @@ use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{device, host, kernel, mount};
 use walwise_model::facts::{FactSet, Subject};
+use walwise_model::version::Version;
 
-pub fn other_change_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
-    let mut items = changed_finding_items(real, supposed);
-    items.extend(changed_verdict_items(real, supposed));
-    items.extend(unmountable_mkfs_default_items(&real.facts, &supposed.facts));
-    items.extend(unsupported_disk_format_items(&real.facts, &supposed.facts));
-    items
-}
-
-fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let (before, now) = (index_findings(real), index_findings(supposed));
     let mut items = Vec::new();
     for (name, finding) in &now {
@@ -41,16 +33,14 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             );
             continue;
         }
+        let of_zfs = finding_tests_fact(finding, kernel::ZFS_SUPPORT.name());
         // A *keep* finding confirms a setting, so a new *keep* finding means that a fault is gone.
         let part = match (is_undecided(finding), finding.level) {
             (true, _) => UpgradeSection::NotKnown,
             (false, Level::Keep) => UpgradeSection::Better,
-            (false, _) if finding_tests_fact(finding, kernel::ZFS_SUPPORT.name()) => {
-                UpgradeSection::Blocker
-            }
+            (false, _) if of_zfs => UpgradeSection::Blocker,
             (false, _) => UpgradeSection::Changes,
         };
-        let of_zfs = finding_tests_fact(finding, kernel::ZFS_SUPPORT.name());
         // Another distribution release has its own ZFS module. The ZFS rules then count only if the
         // user assumed a module version.
         let named = supposed
@@ -64,13 +54,9 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         } else {
             BootOutcome::Fails
         };
-        let (answer, name) = (
-            of_zfs.then_some(answer),
-            of_zfs.then(|| ZFS_POOLS.to_owned()),
-        );
         items.push(UpgradeItem {
-            answer,
-            name,
+            answer: of_zfs.then_some(answer),
+            name: of_zfs.then(|| ZFS_POOLS.to_owned()),
             ..upgrade_item_from_finding(part, finding, false)
         });
     }
@@ -85,9 +71,8 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         } else {
             UpgradeSection::Changes
         };
-        let what = format!("no longer applies: {}", finding.title);
         items.push(UpgradeItem {
-            what,
+            what: format!("no longer applies: {}", finding.title),
             because: String::new(),
             fix: None,
             ..upgrade_item_from_finding(part, finding, false)
@@ -118,7 +103,7 @@ fn finding_comparison_key(finding: &Finding) -> impl PartialEq + use<> {
     )
 }
 
-fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     for Verdict {
         target,
@@ -143,41 +128,36 @@ fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         } else {
             UpgradeSection::Better
         };
-        let what = format!(
-            "the verdict changes from {} to {}",
-            before.as_str(),
-            standing.as_str()
-        );
+        let what = format!("the verdict changes from {before} to {standing}");
         items.push(UpgradeItem::new_change(part, level, target, what).with_reason(sentence));
     }
     items
 }
 
-fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let of = |facts: &FactSet, fs: &str| {
-        let key = match fs {
-            "ext4" => &host::E2FSPROGS,
-            "xfs" => &host::XFSPROGS,
-            _ => &host::BTRFSPROGS,
-        };
-        let (version, vendor) = kernel_version_and_vendor(facts)?;
-        Some(compat::mkfs_defaults_support(
-            fs,
-            &facts.host_value(key)?,
-            &version,
-            &vendor,
-            &[],
-        ))
-    };
+pub fn unmountable_mkfs_default_items(kernels: &KernelChange<'_>) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
-    for fs in ["ext4", "xfs", "btrfs"] {
-        let Some(then) = of(supposed, fs) else {
+    for (fs, key) in [
+        ("ext4", &host::E2FSPROGS),
+        ("xfs", &host::XFSPROGS),
+        ("btrfs", &host::BTRFSPROGS),
+    ] {
+        let of = |facts: &FactSet, kernel: &Option<(Version, String)>| {
+            let (version, vendor) = kernel.as_ref()?;
+            let tool = facts.host_value(key)?;
+            Some(compat::mkfs_defaults_support(
+                fs,
+                &tool,
+                version,
+                vendor,
+                &[],
+            ))
+        };
+        let then = of(kernels.supposed, &kernels.then)
+            .filter(|then| then.effect.is_refused() || then.effect.is_unknown());
+        let Some(then) = then else {
             continue;
         };
-        if !then.effect.is_refused() && !then.effect.is_unknown() {
-            continue;
-        }
-        let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
+        let already = of(kernels.real, &kernels.now).is_some_and(|now| now.effect == then.effect);
         let part = if already {
             UpgradeSection::Already
         } else {
@@ -195,36 +175,37 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
     items
 }
 
-fn unsupported_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
-    for (mounted, features) in supposed.known_values_by_subject(&mount::XFS_FEATURES) {
-        if !features.iter().any(|feature| feature == "crc") {
-            found.push((mounted.clone(), DiskFormat::XfsV4));
-        }
+pub fn unsupported_disk_format_items(kernels: &KernelChange<'_>) -> Vec<UpgradeItem> {
+    let facts = kernels.supposed;
+    if kernels.then.is_none() {
+        return Vec::new();
     }
-    for array in supposed.subjects_where(&device::MD_LEVEL, |level| level.is_linear()) {
-        found.push((array, DiskFormat::MdLinear));
-    }
-    for array in supposed.subjects_where(&device::MD_METADATA, |metadata| metadata == "0.90") {
-        found.push((array, DiskFormat::Md090));
-    }
-    // An unchanged kernel supports every format in use, whatever the compatibility tables contain.
-    let same = is_kernel_release_unchanged(real, supposed);
-    let mut items = Vec::new();
-    let (now, then) = (
-        kernel_version_and_vendor(real),
-        kernel_version_and_vendor(supposed),
-    );
-    let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-    let Some((version, vendor)) = then else {
-        return items;
-    };
-    for (subject, format) in found {
-        let name = format.as_str();
-        let then = compat::kernel_part_support(KernelPart::Format, name, &version, &vendor, again);
+    let lacks_crc = |features: &Vec<String>| !features.iter().any(|feature| feature == "crc");
+    let found = [
+        (
+            DiskFormat::XfsV4,
+            facts.subjects_where(&mount::XFS_FEATURES, lacks_crc),
+        ),
+        (
+            DiskFormat::MdLinear,
+            facts.subjects_where(&device::MD_LEVEL, |level| level.is_linear()),
+        ),
+        (
+            DiskFormat::Md090,
+            facts.subjects_where(&device::MD_METADATA, |metadata| metadata == "0.90"),
+        ),
+    ];
+    let item = |(format, subject): (DiskFormat, Subject)| {
         let what = format!("it is {}", format.describe());
-        let item = UpgradeItem::from_support(&subject, Level::Critical, what.clone(), what, then);
-        items.extend(item.filter(|item| !item.undecided || !same));
-    }
-    items
+        let then = kernels.support(KernelPart::Format, format.as_str());
+        UpgradeItem::from_support(&subject, what.clone(), what, then)
+    };
+    found
+        .into_iter()
+        .flat_map(|(format, subjects)| subjects.into_iter().map(move |subject| (format, subject)))
+        .filter_map(item)
+        // An unchanged kernel supports every format in use, whatever the compatibility tables
+        // contain.
+        .filter(|item| !item.undecided || !kernels.is_unchanged)
+        .collect()
 }

@@ -3,8 +3,8 @@
 //! The signature of a swap area depends on the page size (mkswap(8)). A kernel can mount a file
 //! system with blocks larger than a page only if it supports large folios for that file system.
 
-use super::kernel_version_and_vendor;
-use super::layers::{is_kernel_release_unchanged, swap_item};
+use super::KernelChange;
+use super::layers::swap_item;
 use crate::model::upgrade::{UpgradeItem, UpgradeSection};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::{boot, kernel, mount};
@@ -12,43 +12,40 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::text::format_bytes;
 use walwise_model::version::Version;
 
-pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let host = Subject::host();
-    let size = |facts: &FactSet| facts.value(&host, &kernel::PAGE_SIZE);
-    let mounts = || supposed.subjects_of_scope(Scope::Mount);
-    let Some(then) = size(supposed) else {
-        if is_kernel_release_unchanged(real, supposed) {
-            return Vec::new();
-        }
-        return mounts()
-            .filter_map(|mount| large_block_item(supposed, mount, None))
-            .collect();
+pub fn page_size_items(kernels: &KernelChange<'_>) -> Vec<UpgradeItem> {
+    let size = |facts: &FactSet| facts.host_value(&kernel::PAGE_SIZE);
+    let then = size(kernels.supposed);
+    let large_blocks = kernels
+        .supposed
+        .subjects_of_scope(Scope::Mount)
+        .filter_map(|mount| large_block_item(kernels, mount, then));
+    let (now, then) = match (size(kernels.real), then) {
+        (_, None) if !kernels.is_unchanged => return large_blocks.collect(),
+        (Some(now), Some(then)) if now != then => (now, then),
+        _ => return Vec::new(),
     };
-    let Some(now) = size(real) else {
-        return Vec::new();
-    };
-    if now == then {
-        return Vec::new();
-    }
     let (from, to) = (format_bytes(now), format_bytes(then));
     let changes = UpgradeItem::new_change(
         UpgradeSection::Changes,
         Level::Warning,
-        &host,
+        &Subject::host(),
         format!("the memory page size changes from {from} to {to}"),
     );
     let mut items = vec![changes.with_source("coreos-assembler issue 3617").with_reason(
         "Swap areas must be recreated. Huge page settings, and memory sizes given in pages, also change.",
     )];
-    let swaps = supposed.value(&host, &boot::SWAPS).unwrap_or_default();
+    let swaps = kernels
+        .supposed
+        .host_value(&boot::SWAPS)
+        .unwrap_or_default();
     items.extend(swaps.into_iter().map(|swap| {
         let what = format!("the swap area {swap} was created for {from} pages");
         let because = format!(
             "A kernel with {to} pages refuses it, and the boot continues without it. Run `mkswap` on it after the upgrade."
         );
-        swap_item(swap, what).with_reason(because).into_blocker()
+        swap_item(&swap, what).with_reason(because).into_blocker()
     }));
-    items.extend(mounts().filter_map(|mount| large_block_item(supposed, mount, Some(then))));
+    items.extend(large_blocks);
     items
 }
 
@@ -57,15 +54,19 @@ const SMALLEST_PAGE: u64 = 4 << 10;
 
 /// `page` is the page size of the next kernel in bytes. If it is unknown, only blocks larger than
 /// [`SMALLEST_PAGE`] are reported.
-fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Option<UpgradeItem> {
-    let fstype = facts.value(subject, &mount::FSTYPE)?;
+fn large_block_item(
+    kernels: &KernelChange<'_>,
+    subject: &Subject,
+    page: Option<u64>,
+) -> Option<UpgradeItem> {
+    let fstype = kernels.supposed.value(subject, &mount::FSTYPE)?;
     let folios_since = match fstype.as_str() {
         "xfs" => Version::parse("6.12"),
         "ext4" => Version::parse("6.19"),
         "ext2" | "ext3" | "btrfs" => None,
         _ => return None,
     };
-    let size = facts.value(subject, &mount::BLOCK_SIZE);
+    let size = kernels.supposed.value(subject, &mount::BLOCK_SIZE);
     if size.is_some_and(|size| size <= page.unwrap_or(SMALLEST_PAGE))
         || size.is_none() && page.is_none()
     {
@@ -84,8 +85,11 @@ fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Op
     };
     let because = "A kernel can mount such a file system only with large folio support for its type. Back the file system up and recreate it with 4 KiB blocks.";
     let too_old = folios_since.is_none_or(|since| {
-        kernel_version_and_vendor(facts).is_some_and(|(version, _)| version < since)
+        kernels
+            .then
+            .as_ref()
+            .is_some_and(|(version, _)| *version < since)
     });
-    let item = UpgradeItem::new_undecided(subject, Level::Critical, what).with_reason(because);
+    let item = UpgradeItem::new_critical_undecided(subject, what).with_reason(because);
     Some(item.into_blocker_if(size.is_some() && page.is_some() && too_old))
 }

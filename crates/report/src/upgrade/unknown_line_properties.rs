@@ -5,37 +5,38 @@
 //! Options are looked up in the compatibility tables and not taken from findings, so that disabling
 //! a rule hides nothing.
 
+use super::boot::option_effect_text;
 use super::boot_needs::undeclared_root_mount;
-use super::layers::unsupported_or_unknown_driver_item;
 use super::severity::{boot_line_severity, boot_line_undecided_item};
-use super::{
-    finding_applies, finding_tests_fact, is_same_custom_kernel_builder, kernel_version_and_vendor,
-};
+use super::{KernelChange, finding_applies, finding_tests_fact};
 use crate::model::Report;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, KernelPart, Support};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{boot, device, kernel, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
-use walwise_model::version::Version;
 
-pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn unknown_boot_line_property_items(
+    supposed: &Report,
+    kernels: &KernelChange<'_>,
+) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
-    let (now, then) = (
-        kernel_version_and_vendor(&real.facts),
-        kernel_version_and_vendor(&supposed.facts),
-    );
-    let facts = &supposed.facts;
+    let facts = kernels.supposed;
     for line in facts.subjects_of_scope(Scope::Boot) {
         let of_line = |what: String| boot_line_undecided_item(facts, line, what);
-        items.extend(
-            undecided_option_texts_and_support(facts, line)
-                .into_iter()
-                .map(|(what, ruling)| UpgradeItem {
-                    certain_level: undecided_option_finding_level(supposed, line),
-                    ..of_line(what).with_support(ruling)
-                }),
-        );
+        let rulings = compat::boot_options_support(facts, line);
+        let unknown = rulings
+            .value()
+            .into_iter()
+            .flatten()
+            .filter(|(_, ruling)| ruling.effect.is_unknown());
+        items.extend(unknown.map(|(option, ruling)| {
+            UpgradeItem {
+                certain_level: undecided_option_finding_level(supposed, line),
+                ..of_line(option_effect_text(facts, line, option, ruling.effect))
+                    .with_support(ruling.clone())
+            }
+        }));
         // If a line is neither critical nor mounted now, the boot continues even if its device or
         // type is wrong.
         let may_fail = boot_line_severity(facts, line) < Level::Critical
@@ -45,59 +46,31 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
             items.extend(unread.into_iter().map(|what| of_line(what.to_owned())));
         }
         items.extend(
-            unknown_filesystem_text_and_support(real, now.as_ref(), then.as_ref(), facts, line)
+            unknown_filesystem_text_and_support(kernels, line)
                 .map(|(what, ruling)| of_line(what).with_support(ruling)),
         );
     }
-    if let (Some(root), Some((version, vendor))) = (undeclared_root_mount(facts), &then)
+    if let Some(root) = undeclared_root_mount(facts)
+        && kernels.then.is_some()
         && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
     {
-        let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-        let part = KernelPart::FileSystem;
-        let ruling = compat::kernel_part_support(part, &fstype, version, vendor, again);
-        let item = unsupported_or_unknown_driver_item(&root, &fstype, ruling);
-        items.extend(item.filter(|item| !item.undecided || now != then));
+        let item = kernels.unsupported_driver_item(&root, KernelPart::FileSystem, &fstype);
+        items.extend(item.filter(|item| !item.undecided || kernels.now != kernels.then));
     }
     if facts.host_value(&boot::READ) != Some(true) {
         let what = "fstab or a mount unit could not be read completely";
-        items.push(UpgradeItem::new_undecided(
-            &Subject::host(),
-            Level::Critical,
-            what,
-        ));
+        items.push(UpgradeItem::new_critical_undecided(&Subject::host(), what));
     }
     items
 }
 
 fn undecided_option_finding_level(supposed: &Report, line: &Subject) -> Option<Level> {
-    let of_line = |finding: &&Finding| finding.subject == *line && finding_applies(finding);
-    let about = |finding: &&Finding| finding_tests_fact(finding, boot::UNDECIDED.name());
-    supposed
-        .findings
-        .iter()
-        .filter(of_line)
-        .find(about)
-        .map(|finding| finding.level)
-}
-
-fn undecided_option_texts_and_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
-    let fstype = facts
-        .value(line, &boot::FSTYPE)
-        .unwrap_or_else(|| "this file system".to_owned());
-    let rulings = compat::boot_options_support(facts, line);
-    let unknown = rulings
-        .value()
-        .into_iter()
-        .flatten()
-        .filter(|(_, ruling)| ruling.effect.is_unknown());
-    unknown
-        .map(|(option, ruling)| {
-            (
-                format!("it is unknown whether {option} is accepted by {fstype}"),
-                ruling.clone(),
-            )
-        })
-        .collect()
+    let is_about = |finding: &&Finding| {
+        finding.subject == *line
+            && finding_applies(finding)
+            && finding_tests_fact(finding, boot::UNDECIDED.name())
+    };
+    Some(supposed.findings.iter().find(is_about)?.level)
 }
 
 fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
@@ -124,18 +97,16 @@ fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
 }
 
 fn unknown_filesystem_text_and_support(
-    real: &Report,
-    now: Option<&(Version, String)>,
-    then: Option<&(Version, String)>,
-    facts: &FactSet,
+    kernels: &KernelChange<'_>,
     line: &Subject,
 ) -> Option<(String, Support)> {
-    let (version, vendor) = then.filter(|then| Some(*then) != now)?;
-    let fstype = facts
+    let then = kernels.then.as_ref();
+    let (version, vendor) = then.filter(|then| Some(*then) != kernels.now.as_ref())?;
+    let fstype = kernels
+        .supposed
         .value(line, &boot::FSTYPE)
         .filter(|fstype| fstype != "auto")?;
-    let again = is_same_custom_kernel_builder(now, then)
-        && running_kernel_supports_fstype(&real.facts, &fstype);
+    let again = kernels.has_same_builder && running_kernel_supports_fstype(kernels.real, &fstype);
     let part = KernelPart::FileSystem;
     let ruling = compat::kernel_part_support(part, &fstype, version, vendor, again);
     ruling.effect.is_unknown().then(|| {

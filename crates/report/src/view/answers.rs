@@ -20,31 +20,28 @@ pub struct AnswerRow {
 
 /// One row per topic, without topics that do not apply to the target.
 pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
-    let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
-    target
-        .answers
-        .iter()
-        .filter(applies)
-        .flat_map(|(topic, answer)| {
-            let row = answer_row(target, *topic, answer);
-            std::iter::once(row).chain(production_latency_row(*topic, answer))
-        })
-        .collect()
+    let mut rows = Vec::new();
+    for (&topic, answer) in &target.answers {
+        if answer.action != AnswerAction::NotApplicable {
+            rows.push(answer_row(target, topic, answer));
+            rows.extend(production_latency_row(topic, answer));
+        }
+    }
+    rows
 }
 
 fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
     let value = answer.value.as_ref().map(value_text);
     let basis = answer
         .basis
-        .map(|basis| format!(" ({})", basis.as_str()))
+        .map(|basis| format!(" ({basis})"))
         .unwrap_or_default();
-    let interrupts = match answer.risk {
-        Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
-        Some(risk) => format!(", {}", wording::interruption_text(risk)),
-    };
     let recommended = match (answer.action, value) {
         (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
-        (AnswerAction::Change, Some(value)) => format!("{value}{basis}{interrupts}"),
+        (AnswerAction::Change, Some(value)) => match answer.risk {
+            Some(Risk::None | Risk::NeedsRemount) | None => format!("{value}{basis}"),
+            Some(risk) => format!("{value}{basis}, {}", wording::interruption_text(risk)),
+        },
         (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => {
             format!("create {value}{basis}")
         }
@@ -55,7 +52,7 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
             None => format!("no advice ({})", answer.reason),
         },
         (_, _) => match answer.apply.first() {
-            Some(command) => format!("measure: {}", command.as_str()),
+            Some(command) => format!("measure: {command}"),
             None => answer.reason.clone(),
         },
     };
@@ -78,8 +75,10 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
 
 fn production_latency_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
     let production = answer.production.as_ref()?;
-    let since = production.since.as_deref();
-    let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+    let since = production
+        .since
+        .as_ref()
+        .map_or_else(String::new, |since| format!(" since {since}"));
     Some(AnswerRow {
         topic,
         label: "in production",
@@ -161,11 +160,10 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
         plan.accepted_filesystem_request()
             .map_or(choice.first, |wanted| wanted == choice)
     };
-    let best = plan
-        .filesystems
-        .iter()
+    let mut choices = plan.filesystems.iter();
+    let best = choices
         .find(|choice| choice.first)
-        .and_then(|choice| choice.rank);
+        .and_then(|best| best.rank);
     let row = |choice: &FilesystemChoice| {
         let has = choice.filesystem.properties();
         let yes = |one: bool| RichText::plain(if one { "yes" } else { "no" });
@@ -188,12 +186,12 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
             published.into(),
         ]
     };
-    let made: Vec<&FilesystemChoice> = plan
+    let made = plan
         .filesystems
         .iter()
-        .filter(|choice| choice.refused.is_none())
-        .collect();
-    (!made.is_empty()).then(|| Grid {
+        .filter(|choice| choice.refused.is_none());
+    let rows: Vec<_> = made.map(row).collect();
+    (!rows.is_empty()).then(|| Grid {
         head: vec![
             "  candidate",
             "flushes/commit",
@@ -203,7 +201,7 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
             "published",
         ],
         right_aligned: vec![false, true, false, false, false, false],
-        rows: made.into_iter().map(row).collect(),
+        rows,
         ..Grid::default()
     })
 }
@@ -214,27 +212,42 @@ pub(crate) fn fix_bullet(
     fix: &RecommendedFix<'_>,
 ) -> Bullet {
     let explain = || {
-        let command =
+        let mut command =
             ShellCommand::new("walwise explain ").append_quoted_name(fix.rules.first()?)?;
-        let command = match target {
-            Some(target) => command
-                .append_literal(" ")
-                .append_quoted_name(target.target.name())?,
-            None => command,
-        };
+        if let Some(target) = target {
+            let separated = command.append_literal(" ");
+            command = separated.append_quoted_name(target.target.name())?;
+        }
         report.host.append_run_options_to_command(command)
     };
-    let mut beneath = Vec::new();
-    match (&fix.commands[..], &fix.remedy) {
-        ([], Some(remedy)) => beneath.push(Detail::Sentence(remedy.clone().into())),
-        ([], None) => beneath.extend(explain().map(|command| Detail::Commands("", vec![command]))),
-        (commands, _) => beneath.push(Detail::Commands("", commands.to_vec())),
+    let how = match (&fix.commands[..], &fix.remedy) {
+        ([], Some(remedy)) => Some(Detail::Sentence(remedy.into())),
+        ([], None) => explain().map(|command| Detail::Commands("", vec![command])),
+        (commands, _) => Some(Detail::Commands("", commands.to_vec())),
+    };
+    Bullet {
+        note: fix.setting.map_or_else(RichText::default, |_| {
+            format!("interrupts: {}", wording::interruption_text(fix.risk)).into()
+        }),
+        rule: fix.rules.join(", "),
+        details: how.into_iter().chain(source_detail(fix)).collect(),
+        ..Bullet::with_badge(
+            Badge::Level(fix.level, false),
+            fix_title(report, target, fix),
+        )
     }
-    beneath.extend(
-        fix.source
-            .as_ref()
-            .map(|seen| Detail::Verbose("read from", seen.clone().into())),
-    );
+}
+
+pub(super) fn source_detail(fix: &RecommendedFix<'_>) -> Option<Detail> {
+    let source = fix.source.as_ref()?;
+    Some(Detail::Verbose("read from", source.into()))
+}
+
+pub(super) fn fix_title(
+    report: &Report,
+    target: Option<&TargetSummary>,
+    fix: &RecommendedFix<'_>,
+) -> String {
     let subject = wording::describe_subject(fix.subject);
     // A target can have several disks, but only one mount and one server, so the title needs to
     // name only disks.
@@ -244,17 +257,7 @@ pub(crate) fn fix_bullet(
     } else {
         format!("{subject}: {}", fix.title)
     };
-    let written = fix
-        .rules
-        .iter()
-        .map(|rule| wording::original_level_suffix(report, rule))
-        .collect::<String>();
-    Bullet {
-        note: fix.setting.map_or_else(RichText::default, |_| {
-            format!("interrupts: {}", wording::interruption_text(fix.risk)).into()
-        }),
-        rule: fix.rules.join(", "),
-        details: beneath,
-        ..Bullet::with_badge(Badge::Level(fix.level, false), title + &written)
-    }
+    fix.rules.iter().fold(title, |title, rule| {
+        title + &wording::original_level_suffix(report, rule)
+    })
 }

@@ -24,6 +24,7 @@ mod changed_facts {
     use crate::model::difference::{Difference, DisplayedValue, FactChange};
     use crate::view::{RichText, Section, wording};
     use walwise_model::facts::{FactStability, Subject};
+    use walwise_model::text::JoinText;
 
     pub fn changed_fact_sections(difference: &Difference) -> Vec<Section> {
         let (mut both, mut follow, mut lost, mut learnt) = (vec![], vec![], vec![], vec![]);
@@ -105,21 +106,17 @@ mod changed_facts {
         let (DisplayedValue::Words(before), DisplayedValue::Words(now)) = (before, now) else {
             return format!("{} → {}", before.displayed_text(), now.displayed_text());
         };
-        let without = |of: &[String], other: &[String]| {
+        let part = |what: &str, of: &[String], other: &[String]| {
             let more = of.iter().filter(|word| !other.contains(word));
-            more.cloned().collect::<Vec<_>>().join(", ")
+            let more = more.join_with(", ");
+            (!more.is_empty()).then(|| format!("{what} {more}"))
         };
-        let (came, went) = (without(now, before), without(before, now));
-        let parts = [("added", came), ("removed", went)]
-            .into_iter()
-            .filter(|(_, words)| !words.is_empty());
-        let parts: Vec<String> = parts
-            .map(|(what, words)| format!("{what} {words}"))
-            .collect();
-        if parts.is_empty() {
+        let parts = [part("added", now, before), part("removed", before, now)];
+        let text = parts.into_iter().flatten().join_with("; ");
+        if text.is_empty() {
             "the same items, but different counts".to_owned()
         } else {
-            parts.join("; ")
+            text
         }
     }
 }
@@ -131,7 +128,6 @@ mod latency_shift {
     use crate::view::section::Grid;
     use crate::view::{RichText, Section, wording};
     use walwise_measure::measure::{Estimate, LatencyShift, ShiftDirection};
-    use walwise_model::facts::Subject;
     use walwise_model::text::format_micros;
 
     pub fn latency_shift_section(difference: &Difference, probe: &ProbeLatencyShift) -> Section {
@@ -184,41 +180,39 @@ mod latency_shift {
     }
 
     fn latency_shift_row(row: &MethodLatencyShift, is_judged: bool) -> Vec<String> {
-        let mut cells = vec![
+        let cells = match &row.shift {
+            None => [String::new(), String::new(), "too few commits".to_owned()],
+            Some(LatencyShift { percent, moved, .. }) => {
+                let Estimate { value, low, high } = *percent;
+                let signed = |remark: &str| {
+                    [
+                        signed_percent(value),
+                        format!("{} – {}", signed_percent(low), signed_percent(high)),
+                        remark.to_owned(),
+                    ]
+                };
+                match moved {
+                    _ if !is_judged => signed("not compared"),
+                    ShiftDirection::Not => signed("no significant change"),
+                    // The word `slower` or `faster` replaces the sign.
+                    moved => {
+                        let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+                        [
+                            format!("{:.0} % {}", value.abs(), shift_direction_word(*moved)),
+                            format!("{least:.0} % – {most:.0} %"),
+                            String::new(),
+                        ]
+                    }
+                }
+            }
+        };
+        let mut row = vec![
             row.method.name().to_owned(),
             format_micros(row.before_us.value),
             format_micros(row.now_us.value),
         ];
-        let Some(LatencyShift {
-            percent: Estimate { value, low, high },
-            moved,
-            ..
-        }) = row.shift
-        else {
-            cells.extend([String::new(), String::new(), "too few commits".to_owned()]);
-            return cells;
-        };
-        let signed = |remark: &str| {
-            [
-                signed_percent(value),
-                format!("{} – {}", signed_percent(low), signed_percent(high)),
-                remark.to_owned(),
-            ]
-        };
-        cells.extend(match moved {
-            _ if !is_judged => signed("not compared"),
-            ShiftDirection::Not => signed("no significant change"),
-            // The word `slower` or `faster` replaces the sign.
-            moved => {
-                let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
-                [
-                    format!("{:.0} % {}", value.abs(), shift_direction_word(moved)),
-                    format!("{least:.0} % – {most:.0} %"),
-                    String::new(),
-                ]
-            }
-        });
-        cells
+        row.extend(cells);
+        row
     }
 
     fn signed_percent(value: f64) -> String {
@@ -238,26 +232,22 @@ mod latency_shift {
         let Some(main) = probe.main_method_shift() else {
             return "No method was measured with one commit every 10 ms in both reports; measure again.".to_owned();
         };
-        if !probe.doubts.is_empty() {
-            return format!(
+        let method = main.method.name();
+        match &main.shift {
+            _ if !probe.doubts.is_empty() => format!(
                 "Not compared, because of caveats ({}).",
                 probe.doubts.join("; ")
-            );
-        }
-        let Some(shift) = &main.shift else {
-            return "Too few commits to compare.".to_owned();
-        };
-        let method = main.method.name();
-        match shift.moved {
-            ShiftDirection::Not => format!(
+            ),
+            None => "Too few commits to compare.".to_owned(),
+            Some(shift) if shift.moved == ShiftDirection::Not => format!(
                 "No significant change: {method} {} (single measurements vary by {:.0} %).",
                 signed_percent(shift.percent.value),
                 shift.drift_percent
             ),
-            moved => format!(
+            Some(shift) => format!(
                 "A commit with {method} is {:.0} % {} (at least {:.0} %), which exceeds the noise.",
                 shift.percent.value.abs(),
-                shift_direction_word(moved),
+                shift_direction_word(shift.moved),
                 shift.percent.low.abs().min(shift.percent.high.abs())
             ),
         }
@@ -277,15 +267,13 @@ mod latency_shift {
                 .any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
         };
         let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
-        let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
-            format!(
-                "{fact} of {} ({change})",
-                join_distinct_names_with_limit(subjects.into_iter().map(wording::describe_subject))
-            )
-        };
-        let causes: Vec<String> = group_subjects_by_fact_change(&changes)
-            .into_iter()
-            .map(words)
+        let groups = group_subjects_by_fact_change(&changes).into_iter();
+        let causes: Vec<String> = groups
+            .map(|((fact, change), subjects)| {
+                let subjects = subjects.into_iter().map(wording::describe_subject);
+                let subjects = join_distinct_names_with_limit(subjects);
+                format!("{fact} of {subjects} ({change})")
+            })
             .collect();
         match causes.as_slice() {
             [one] => format!("Likely cause: {one}."),
@@ -365,40 +353,26 @@ pub fn subject_and_fact_change_sentences(difference: &Difference) -> Vec<String>
 }
 
 fn regressions_section(difference: &Difference) -> Option<Section> {
-    let verdicts = difference
-        .verdicts
-        .iter()
-        .filter(|change| change.now < change.before);
-    let mut worse: Vec<&FindingChange> = difference
-        .findings
-        .iter()
-        .filter(|f| f.is_finding_worse() && f.latest_finding_level() >= Level::Warning)
-        .collect();
+    let mut worse: Vec<&FindingChange> =
+        serious_findings(difference, FindingChange::is_finding_worse).collect();
     worse.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
-    let open = |f: &&FindingChange| {
-        let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
-        undecided
+    let open = serious_findings(difference, |finding| {
+        finding.now.as_ref().is_some_and(|now| !now.applies)
             && matches!(
-                f.class,
+                finding.class,
                 FindingChangeKind::Undecided | FindingChangeKind::Appeared
             )
-            && f.latest_finding_level() >= Level::Warning
-    };
-    let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
+    });
+    let open: Vec<String> = open.map(|finding| finding.rule.clone()).collect();
     let mut section = Section::new_part("Worse now");
+    let verdicts = changed_verdict_bullets(difference, |change| change.now < change.before);
     let findings = worse.into_iter().filter_map(|finding| {
         finding_change_bullet(finding, &previous_finding_state_suffix(finding))
     });
-    section.push_bullets(
-        &COLUMNS,
-        verdicts
-            .map(verdict_change_bullet)
-            .chain(findings)
-            .collect(),
-    );
+    section.push_bullets(&COLUMNS, verdicts.chain(findings).collect());
     if !open.is_empty() {
         let count = wording::count_with_noun(open.len(), "finding");
-        let names = join_distinct_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
+        let names = join_distinct_names_with_limit(open.into_iter());
         section.push_sentence(format!(
             "{count} at warning level or above can no longer be decided: {names}"
         ));
@@ -406,17 +380,33 @@ fn regressions_section(difference: &Difference) -> Option<Section> {
     section.none_if_empty()
 }
 
+/// The findings of level `warning` or above that changed in this way.
+fn serious_findings(
+    difference: &Difference,
+    has_changed: impl Fn(&FindingChange) -> bool,
+) -> impl Iterator<Item = &FindingChange> {
+    difference.findings.iter().filter(move |finding| {
+        has_changed(finding) && finding.latest_finding_level() >= Level::Warning
+    })
+}
+
 const COLUMNS: [&str; 4] = ["now", "of", "what", "rule"];
 
-fn verdict_change_bullet(change: &VerdictChange) -> Bullet {
-    let says =
-        RichText::code(change.target.name()).append(format!(", was {}", change.before.as_str()));
-    Bullet::with_badge(Badge::Standing(change.now), says)
+fn changed_verdict_bullets(
+    difference: &Difference,
+    has_changed: fn(&&VerdictChange) -> bool,
+) -> impl Iterator<Item = Bullet> {
+    let changes = difference.verdicts.iter().filter(has_changed);
+    changes.map(|change| {
+        let was = format!(", was {}", change.before);
+        let says = RichText::code(change.target.name()).append(was);
+        Bullet::with_badge(Badge::Standing(change.now), says)
+    })
 }
 
 fn previous_finding_state_suffix(finding: &FindingChange) -> String {
     match (finding.class, &finding.before) {
-        (FindingChangeKind::Level, Some(before)) => format!(", was {}", before.level.as_str()),
+        (FindingChangeKind::Level, Some(before)) => format!(", was {}", before.level),
         (FindingChangeKind::Decided, _) => ", was undecided".to_owned(),
         (FindingChangeKind::Appeared, _) => ", not in the baseline".to_owned(),
         _ => String::new(),
@@ -424,50 +414,36 @@ fn previous_finding_state_suffix(finding: &FindingChange) -> String {
 }
 
 fn improvements_section(difference: &Difference) -> Option<Section> {
-    let verdicts = difference
-        .verdicts
-        .iter()
-        .filter(|change| change.now > change.before);
-    let fixed = difference
-        .findings
-        .iter()
-        .filter(|f| f.is_finding_fixed() && f.latest_finding_level() >= Level::Warning);
+    let verdicts = changed_verdict_bullets(difference, |change| change.now > change.before);
+    let fixed = serious_findings(difference, FindingChange::is_finding_fixed);
     let fixed = fixed.filter_map(|finding| {
         let mut bullet = finding_change_bullet(finding, ", fixed")?;
         // No link to the rule: a fixed finding needs no fix.
         bullet.item.rules.clear();
         Some(bullet)
     });
-    Section::new_part("Better now")
-        .with_bullets(&COLUMNS, verdicts.map(verdict_change_bullet).chain(fixed))
+    Section::new_part("Better now").with_bullets(&COLUMNS, verdicts.chain(fixed))
 }
 
 fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
-    let gone = |f: &&FindingChange| {
-        f.class == FindingChangeKind::Gone && f.before.as_ref().is_some_and(|b| b.applies)
-    };
-    let serious = difference
-        .findings
-        .iter()
-        .filter(gone)
-        .filter(|f| f.latest_finding_level() >= Level::Warning);
-    let bullets = serious.filter_map(|finding| finding_change_bullet(finding, ""));
+    let gone = serious_findings(difference, |finding| {
+        finding.class == FindingChangeKind::Gone
+            && finding.before.as_ref().is_some_and(|before| before.applies)
+    });
+    let bullets = gone.filter_map(|finding| finding_change_bullet(finding, ""));
     Section::new_part("No longer checked").with_bullets(&COLUMNS, bullets)
 }
 
 fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     let latest = finding.latest_finding_state()?;
-    let of = wording::describe_subject(&finding.subject);
-    let aside = RichText::code(&finding.rule).append(how);
     Some(Bullet {
-        subject: of,
-        note: aside,
-        item: ItemRef {
-            key: format!("changed {} {}", finding.rule, finding.subject),
-            rules: vec![finding.rule.clone()],
-            subject: Some(finding.subject.clone()),
-            fact: None,
-        },
+        subject: wording::describe_subject(&finding.subject),
+        note: RichText::code(&finding.rule).append(how),
+        item: ItemRef::new(
+            format!("changed {} {}", finding.rule, finding.subject),
+            std::slice::from_ref(&finding.rule),
+            &finding.subject,
+        ),
         ..Bullet::with_badge(Badge::Level(latest.level, false), &*latest.title)
     })
 }
@@ -518,23 +494,21 @@ fn subject_changes_section(difference: &Difference) -> Option<Section> {
 }
 
 fn remaining_findings_and_remarks_section(difference: &Difference) -> Option<Section> {
-    let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
-    let still: Vec<Level> = difference
-        .findings
-        .iter()
-        .filter(|finding| finding.class == FindingChangeKind::Same)
-        .filter(applies)
-        .map(FindingChange::latest_finding_level)
-        .collect();
-    let count = |level| still.iter().filter(|found| **found == level).count();
-    let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
-        .into_iter()
-        .filter(|level| count(*level) > 0)
-        .map(|level| match level {
-            Level::Warning => wording::count_with_noun(count(level), level.as_str()),
-            _ => format!("{} {}", count(level), level.as_str()),
-        })
-        .collect();
+    let still = difference.findings.iter().filter(|finding| {
+        finding.class == FindingChangeKind::Same
+            && finding.now.as_ref().is_some_and(|now| now.applies)
+    });
+    let still: Vec<Level> = still.map(FindingChange::latest_finding_level).collect();
+    let mut counts = Vec::new();
+    for level in [Level::Critical, Level::Warning, Level::Advice] {
+        let count = still.iter().filter(|found| **found == level).count();
+        if count > 0 {
+            counts.push(match level {
+                Level::Warning => wording::count_with_noun(count, level.as_str()),
+                _ => format!("{count} {level}"),
+            });
+        }
+    }
     let mut section = Section::new_part("");
     if !counts.is_empty() {
         section.push_sentence(format!("Still present: {}", counts.join(", ")));

@@ -4,6 +4,7 @@
 //! All assignments are made before the first section, so that sections made in parallel are
 //! reproducible.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::findings_by_subject::FindingsBySubject;
@@ -12,7 +13,7 @@ use walwise_judge::rules::Finding;
 use walwise_model::facts::Subject;
 use walwise_model::parallel;
 
-pub(crate) struct FindingsByTarget<'a> {
+pub struct FindingsByTarget<'a> {
     pub report: &'a Report,
     about: BTreeMap<&'a Subject, Vec<&'a Finding>>,
 }
@@ -23,16 +24,14 @@ impl<'a> FindingsByTarget<'a> {
         let about = parallel::map_items(&report.targets, |target| {
             index.findings_of_subjects(&target.subjects)
         });
-        let about = report
-            .targets
-            .iter()
-            .map(|target| &target.target)
-            .zip(about)
-            .collect();
-        Self { report, about }
+        let targets = report.targets.iter().map(|target| &target.target);
+        Self {
+            report,
+            about: targets.zip(about).collect(),
+        }
     }
 
-    pub(crate) fn for_target_and_host(report: &'a Report, target: &'a TargetSummary) -> Self {
+    pub fn for_target_and_host(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
         let about = FindingsBySubject::new(&report.findings).findings_of_subjects(&subjects);
         Self {
@@ -41,16 +40,13 @@ impl<'a> FindingsByTarget<'a> {
         }
     }
 
-    pub(crate) fn target_findings(&self, target: &TargetSummary) -> &[&'a Finding] {
+    pub fn target_findings(&self, target: &TargetSummary) -> &[&'a Finding] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
     /// `order` is the display order of targets. A disk that equals an earlier one shows no findings
     /// and steps of its own.
-    pub(crate) fn assign_first_mentions<'t>(
-        &'t self,
-        order: &[&'a TargetSummary],
-    ) -> FirstMentions<'t, 'a> {
+    pub fn assign_first_mentions(&'a self, order: &[&'a TargetSummary]) -> FirstMentions<'a> {
         let said = parallel::map_items(order, |target| self.disk_description_key(target));
         let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
         let mut places = FirstMentions {
@@ -60,12 +56,12 @@ impl<'a> FindingsByTarget<'a> {
             steps: BTreeMap::new(),
         };
         for ((place, target), said) in order.iter().enumerate().zip(said) {
-            let first = said.and_then(|said| {
-                let first = disks.get(&said).copied();
-                if first.is_none() {
-                    disks.insert(said, &target.title);
+            let first = said.and_then(|said| match disks.entry(said) {
+                Entry::Occupied(first) => Some(*first.get()),
+                Entry::Vacant(disk) => {
+                    disk.insert(&target.title);
+                    None
                 }
-                first
             });
             places.same_as.push(first);
             if first.is_some() {
@@ -74,12 +70,8 @@ impl<'a> FindingsByTarget<'a> {
             for finding in self.target_findings(target) {
                 places.findings.entry(finding_key(finding)).or_insert(place);
             }
-            for step in self
-                .report
-                .plan(&target.target)
-                .into_iter()
-                .flat_map(|plan| plan.steps.iter().chain(&plan.options))
-            {
+            let plan = self.report.plan(&target.target).into_iter();
+            for step in plan.flat_map(|plan| plan.steps.iter().chain(&plan.options)) {
                 places.steps.entry(step_key(step)).or_insert(place);
             }
         }
@@ -92,16 +84,17 @@ impl<'a> FindingsByTarget<'a> {
         if !target.kind.is_device() {
             return None;
         }
-        let steps = self.report.steps(&target.target).iter();
-        let steps = steps.map(|step| {
+        let steps = self.report.steps(&target.target).iter().map(|step| {
             format!(
                 "{}: {}",
                 step.advice.setting,
                 step.advice.change_text_with_units()
             )
         });
-        let told = self.target_findings(target).iter();
-        let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.as_str()));
+        let told = self
+            .target_findings(target)
+            .iter()
+            .map(|finding| format!("{} {}", finding.rule, finding.outcome.as_str()));
         let content = target.content.iter().map(DeviceContent::heading);
         Some(content.chain(steps).chain(told).collect())
     }
@@ -121,8 +114,8 @@ fn step_key(step: &Step) -> StepKey<'_> {
     (step.advice.setting.name, &step.subject, &step.rules)
 }
 
-pub(crate) struct FirstMentions<'t, 'a> {
-    by_target: &'t FindingsByTarget<'a>,
+pub struct FirstMentions<'a> {
+    by_target: &'a FindingsByTarget<'a>,
     /// For each target in display order, the title of an earlier, identical disk.
     same_as: Vec<Option<&'a str>>,
     /// The position of the first target that shows the finding.
@@ -130,13 +123,10 @@ pub(crate) struct FirstMentions<'t, 'a> {
     steps: BTreeMap<StepKey<'a>, usize>,
 }
 
-impl<'t, 'a> FirstMentions<'t, 'a> {
-    pub(crate) fn untargeted_tracker(&'t self) -> ShownItemsTracker<'t, 'a> {
-        self.target_tracker(self.same_as.len())
-    }
-
-    /// `place` is the position of the target in display order.
-    pub(crate) fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
+impl<'a> FirstMentions<'a> {
+    /// `place` is the position of the target in display order. The number of targets stands for
+    /// subjects of no target.
+    pub fn target_tracker(&'a self, place: usize) -> ShownItemsTracker<'a> {
         ShownItemsTracker {
             report: self.by_target.report,
             same_as: self.same_as.get(place).copied().flatten(),
@@ -149,34 +139,34 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
     }
 }
 
-pub(crate) struct ShownItemsTracker<'t, 'a> {
+pub struct ShownItemsTracker<'a> {
     pub report: &'a Report,
     pub same_as: Option<&'a str>,
-    first_mentions: &'t FirstMentions<'t, 'a>,
+    first_mentions: &'a FirstMentions<'a>,
     position: usize,
     findings: BTreeSet<FindingKey<'a>>,
     steps: BTreeSet<StepKey<'a>>,
     reasons: BTreeSet<(&'a [String], &'a str)>,
 }
 
-impl<'t, 'a> ShownItemsTracker<'t, 'a> {
-    pub(crate) fn target_findings(&self, target: &TargetSummary) -> &'t [&'a Finding] {
+impl<'a> ShownItemsTracker<'a> {
+    pub fn target_findings(&self, target: &TargetSummary) -> &'a [&'a Finding] {
         self.first_mentions.by_target.target_findings(target)
     }
 
     /// False if the step was shown before, or if an earlier target shows it.
-    pub(crate) fn mark_step_if_unshown(&mut self, step: &'a Step) -> bool {
+    pub fn mark_step_if_unshown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
     /// False if the same rules gave the same reason for another step of the target.
-    pub(crate) fn mark_reason_if_unshown(&mut self, step: &'a Step) -> bool {
+    pub fn mark_reason_if_unshown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
     /// False if the finding was shown before, or if an earlier target shows it.
-    pub(crate) fn mark_finding_if_unshown(&mut self, finding: &'a Finding) -> bool {
+    pub fn mark_finding_if_unshown(&mut self, finding: &'a Finding) -> bool {
         let key = finding_key(finding);
         let first = self.first_mentions.findings.get(&key);
         first.is_none_or(|first| *first == self.position) && self.findings.insert(key)

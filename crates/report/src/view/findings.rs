@@ -6,10 +6,10 @@ use super::{RichText, Section, plan, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{MissingFact, Scope, Subject};
+use walwise_model::facts::{MissingFact, Scope};
 
 pub(crate) fn serious_findings_section(
-    chapter: &ShownItemsTracker<'_, '_>,
+    chapter: &ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Option<Section> {
     let mut told = BTreeSet::new();
@@ -18,9 +18,8 @@ pub(crate) fn serious_findings_section(
         let serious = finding.outcome == Outcome::Applies && finding.level >= Level::Warning;
         let mends = finding.remedy.as_ref().map(|remedy| &remedy.text);
         if serious && told.insert((finding.level, &finding.title, mends)) {
-            let beneath = remedy_detail(finding).into_iter().collect();
             bullets.push(Bullet {
-                details: beneath,
+                details: remedy_detail(finding).into_iter().collect(),
                 ..Bullet::with_badge(Badge::Level(finding.level, false), &*finding.title)
             });
         }
@@ -29,20 +28,16 @@ pub(crate) fn serious_findings_section(
 }
 
 pub(crate) fn findings_without_advice_section(
-    chapter: &mut ShownItemsTracker<'_, '_>,
+    chapter: &mut ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Option<Section> {
-    let about = chapter.target_findings(target);
-    let bare: Vec<&Finding> = about
-        .iter()
-        .copied()
-        .filter(|finding| finding.advice.is_empty())
-        .collect();
+    let mut bare = chapter.target_findings(target).to_vec();
+    bare.retain(|finding| finding.advice.is_empty());
     findings_section(chapter, Section::new_part("Findings without advice"), &bare)
 }
 
 pub(crate) fn target_undecided_section(
-    chapter: &mut ShownItemsTracker<'_, '_>,
+    chapter: &mut ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Option<Section> {
     let about = chapter.target_findings(target);
@@ -53,16 +48,12 @@ pub(crate) fn target_undecided_section(
 pub(crate) fn host_and_other_untargeted_findings(
     report: &Report,
 ) -> (Vec<&Finding>, Vec<&Finding>) {
-    let known: BTreeSet<&Subject> = report
-        .targets
-        .iter()
-        .flat_map(|target| &target.subjects)
-        .collect();
-    let outside = report
+    let known = report.target_subjects();
+    report
         .findings
         .iter()
-        .filter(|finding| !known.contains(&finding.subject));
-    outside.partition(|finding| finding.subject.scope() == Scope::Host)
+        .filter(|finding| !known.contains(&finding.subject))
+        .partition(|finding| finding.subject.scope() == Scope::Host)
 }
 
 /// Counts the findings that apply to targets other than the one that the user named. `None` if
@@ -88,28 +79,24 @@ pub(crate) fn other_targets_note(report: &Report, others: &[&Finding]) -> Option
 
 /// Shows the findings that belong to no target, and whose advice is in no plan. If the user named a
 /// target, findings about subjects other than the host are only counted.
-pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
+pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_>) -> Vec<Section> {
     let report = chapter.report;
     let (host, beside_it) = host_and_other_untargeted_findings(report);
     let mut sections = Vec::new();
     let parts = [("This host", &host), ("Elsewhere on this host", &beside_it)];
     let shown = if report.asked.is_none() { 2 } else { 1 };
     for (title, findings) in parts.into_iter().take(shown) {
+        let undecided = Section::new_top("Undecided");
         sections.extend(findings_section(chapter, Section::new_top(title), findings));
-        sections.extend(undecided_section(
-            chapter,
-            Section::new_top("Undecided"),
-            findings,
-        ));
+        sections.extend(undecided_section(chapter, undecided, findings));
     }
-    sections.extend(
-        other_targets_note(report, &beside_it).map(|says| Section::new_top("").with_sentence(says)),
-    );
+    let others = other_targets_note(report, &beside_it);
+    sections.extend(others.map(|says| Section::new_top("").with_sentence(says)));
     sections
 }
 
 fn findings_section<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
     section: Section,
     findings: &[&'a Finding],
 ) -> Option<Section> {
@@ -134,21 +121,20 @@ fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
         beneath.extend(plan::command_details(advice));
     }
     Bullet {
-        badges: vec![Badge::Level(finding.level, false)],
         subject: wording::describe_subject(&finding.subject),
-        text: RichText::strong(&*finding.title).append(was),
         rule: finding.rule.clone(),
         details: beneath,
         item: ItemRef::from_finding(finding),
-        ..Bullet::default()
+        ..Bullet::with_badge(
+            Badge::Level(finding.level, false),
+            RichText::strong(&*finding.title).append(was),
+        )
     }
 }
 
 fn remedy_detail(finding: &Finding) -> Option<Detail> {
-    finding
-        .remedy
-        .as_ref()
-        .map(|remedy| Detail::Field("fix", (&*remedy.text).into()))
+    let remedy = finding.remedy.as_ref()?;
+    Some(Detail::Field("fix", (&*remedy.text).into()))
 }
 
 /// Adds to each finding the commands of the present plan that fix it, or its fix in words.
@@ -184,17 +170,12 @@ fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
         .collect()
 }
 
-fn is_decidable_by_measurement(needs: &[Vec<MissingFact>]) -> bool {
-    let measured = |need: &MissingFact| need.fact.starts_with("probe.");
-    needs.first().is_some_and(|set| set.iter().all(measured))
-}
-
 /// An undecided finding, the facts that would decide it, and the number of further subjects for
 /// which its rule is undecided.
 type UndecidedEntry<'a> = (&'a Finding, &'a [MissingFact], usize);
 
 fn undecided_section<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
     mut section: Section,
     findings: &[&'a Finding],
 ) -> Option<Section> {
@@ -210,7 +191,10 @@ fn undecided_section<'a>(
         }
         if needs.is_empty() && finding.level >= Level::Warning {
             blind.push(&finding.rule);
-        } else if is_decidable_by_measurement(needs) {
+        } else if needs
+            .first()
+            .is_some_and(|set| set.iter().all(|need| need.fact.starts_with("probe.")))
+        {
             waiting.push(&finding.rule);
         } else if finding.level < Level::Warning {
             minor.push(&finding.rule);
@@ -231,9 +215,9 @@ fn undecided_section<'a>(
     );
     let mut rules = |before: RichText, rules: Vec<&str>| {
         if !rules.is_empty() {
-            section.push_sentence(before.append(": ").append_rich_text(
-                RichText::comma_separated_codes(wording::distinct_texts(rules.into_iter())),
-            ));
+            let rules = wording::distinct_texts(rules.into_iter());
+            let rules = RichText::comma_separated_codes(rules);
+            section.push_sentence(before.append(": ").append_rich_text(rules));
         }
     };
     let explain = |before: String, behind: &str| {
@@ -281,10 +265,9 @@ fn undecided_bullets(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
         let needs = best
             .iter()
             .map(|need| Detail::Field("needs", wording::missing_fact_text(need).into()));
-        bullets
-            .last_mut()
-            .into_iter()
-            .for_each(|last| last.details.extend(needs.clone()));
+        if let Some(last) = bullets.last_mut() {
+            last.details.extend(needs);
+        }
     }
     bullets
 }

@@ -32,19 +32,22 @@ pub(crate) fn header_line(report: &Report) -> String {
     let kernel = format!("Linux {}", host.kernel);
     let rules = format!("{} rules", report.tool.rules);
     let joined = |os: Option<&str>, rules: Option<&str>| {
-        let first = [
+        [
             Some(&*walwise),
             Some(&*host.name),
             os,
             Some(&*kernel),
             Some(&*host.seen_by),
-        ];
-        let all = first.into_iter().chain([eyes, capture, rules]);
-        all.flatten().join_with(" · ")
+        ]
+        .into_iter()
+        .chain([eyes, capture, rules])
+        .flatten()
+        .join_with(" · ")
     };
-    let all = [joined(Some(&os), Some(&rules)), joined(Some(&os), None)];
-    let fits = all.into_iter().find(|line| display_width(line) <= WIDTH);
-    fits.unwrap_or_else(|| joined(None, None))
+    [joined(Some(&os), Some(&rules)), joined(Some(&os), None)]
+        .into_iter()
+        .find(|line| display_width(line) <= WIDTH)
+        .unwrap_or_else(|| joined(None, None))
 }
 
 pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
@@ -99,13 +102,12 @@ pub(crate) fn targets_summary_section(
             0 => standing,
             count => standing.append(format!(", {count} critical")),
         };
-        let choice = target
-            .rank
-            .map(|rank| format!(", choice {rank}: {}", target.rank_because));
-        vec![
-            standing,
-            RichText::code(&target.title).append(choice.unwrap_or_default()),
-        ]
+        let title = RichText::code(&target.title);
+        let title = match target.rank {
+            Some(rank) => title.append(format!(", choice {rank}: {}", target.rank_because)),
+            None => title,
+        };
+        vec![standing, title]
     };
     Section::new_part("").with_grid(Grid {
         head: vec!["verdict", "target"],
@@ -116,7 +118,7 @@ pub(crate) fn targets_summary_section(
 
 pub(crate) fn host_sections<'a>(
     report: &'a Report,
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
 ) -> Vec<Section> {
     let mut sections = findings::untargeted_finding_sections(chapter);
     sections.extend(conflicts_section(report, |_| true));
@@ -188,11 +190,11 @@ fn rule_sources_section(report: &Report) -> Option<Section> {
         .filter(|finding| finding.outcome == Outcome::Applies);
     let rules: BTreeMap<&str, &[String]> = applies.map(|one| (&*one.rule, &*one.refs)).collect();
     let row = |(rule, refs): (&str, &[String])| vec![RichText::code(rule), refs.join("; ").into()];
-    let section = Section {
+    Section {
         is_appendix: true,
         ..Section::new_top("Sources")
-    };
-    section.with_grid(Grid {
+    }
+    .with_grid(Grid {
         head: vec!["rule", "sources"],
         rows: rules.into_iter().map(row).collect(),
         ..Grid::default()

@@ -2,7 +2,7 @@ use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
 use crate::latency::{are_flushes_suppressed, measurement_and_main_row, wal_sync_method_in_force};
 use crate::{Report, TargetSummary};
-use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_summary};
+use walwise_measure::measure::{Caveat, Latencies, Measurement, MethodResult, measurement_summary};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::text::{
     format_bytes, format_micros, format_micros_interval, format_micros_or_dash,
@@ -27,33 +27,33 @@ pub(crate) const RIGHT_ALIGNED: [bool; 10] =
 /// Column indices of the two tables that replace the table on narrow pages.
 const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
-pub(crate) fn latency_section(
-    report: &Report,
-    target: &TargetSummary,
-    measurement: &Measurement,
-) -> Section {
+/// `None` without a measurement in this run.
+pub(crate) fn latency_section(report: &Report, target: &TargetSummary) -> Option<Section> {
+    let measurement = report.measurement(&target.target)?;
     let mut section = Section {
         lead: measurement_conditions_text(measurement).into(),
         ..Section::new_part(HEADING)
     };
-    let cells = |row: Vec<String>| {
-        let cell = |(at, cell): (usize, String)| {
-            if at == 0 {
-                RichText::code(cell)
-            } else {
-                cell.into()
-            }
-        };
-        row.into_iter().enumerate().map(cell).collect()
-    };
+    let in_force = wal_sync_method_in_force(report, target.cluster.as_ref());
+    // Methods that failed have no row.
+    let measured = measurement
+        .methods
+        .iter()
+        .filter(|method| method.error.is_none());
+    let rows = measured.map(|method| {
+        let mut cells = method_row_cells(measurement, method, in_force).into_iter();
+        cells
+            .next()
+            .map(RichText::code)
+            .into_iter()
+            .chain(cells.map(RichText::plain))
+            .collect()
+    });
     section.push_grid(Grid {
         head: COLUMNS.to_vec(),
         right_aligned: RIGHT_ALIGNED.to_vec(),
         narrow_splits: &NARROW_SPLITS,
-        rows: method_latency_rows(report, target, measurement)
-            .into_iter()
-            .map(cells)
-            .collect(),
+        rows: rows.collect(),
     });
     let remarks = latency_remarks(report, target, measurement)
         .into_iter()
@@ -61,8 +61,7 @@ pub(crate) fn latency_section(
     let caveats = caveat_texts(measurement)
         .into_iter()
         .map(|says| Bullet::with_badge(Badge::Remark("caveat"), says));
-    section.push_bullets(&[], remarks.chain(caveats).collect());
-    section
+    section.with_bullets(&[], remarks.chain(caveats))
 }
 
 pub const HEADING: &str = "Commit latency";
@@ -78,26 +77,8 @@ pub fn measurement_conditions_text(measurement: &Measurement) -> String {
     )
 }
 
-/// Makes one row per method and write size, without methods that failed.
-pub(crate) fn method_latency_rows(
-    report: &Report,
-    target: &TargetSummary,
-    measurement: &Measurement,
-) -> Vec<Vec<String>> {
-    let in_force = wal_sync_method_in_force(report, target.cluster.as_ref());
-    let measured = measurement
-        .methods
-        .iter()
-        .filter(|method| method.error.is_none());
-    measured
-        .map(|method| method_row_cells(measurement, method, in_force))
-        .collect()
-}
-
 pub const WITHOUT_FLUSHES_WARNING: &str =
     "No flush was sent, so this is not the latency of durable commits.";
-
-const CANCELLED_REMARK: &str = "cancelled; partial results kept";
 
 pub(crate) fn latency_remarks(
     report: &Report,
@@ -106,12 +87,12 @@ pub(crate) fn latency_remarks(
 ) -> Vec<String> {
     let mut all = Vec::new();
     for method in &measurement.methods {
-        let pages = usize::try_from(method.pages).unwrap_or_default();
         if let Some(error) = &method.error {
-            let pages = wording::count_with_noun(pages, "page");
+            let pages = usize::try_from(method.pages).unwrap_or_default();
             all.push(format!(
-                "{}, {pages}: not measured, {error}",
-                method.method.name()
+                "{}, {}: not measured, {error}",
+                method.method.name(),
+                wording::count_with_noun(pages, "page")
             ));
         }
     }
@@ -131,16 +112,14 @@ pub(crate) fn latency_remarks(
 }
 
 pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
-    let cancelled = measurement.cancelled.then(|| CANCELLED_REMARK.to_owned());
-    cancelled
-        .into_iter()
-        .chain(
-            measurement
-                .caveats
-                .iter()
-                .map(walwise_measure::measure::Caveat::text_with_effect_on_advice),
-        )
-        .collect()
+    let cancelled = measurement
+        .cancelled
+        .then(|| "cancelled; partial results kept".to_owned());
+    let caveats = measurement
+        .caveats
+        .iter()
+        .map(Caveat::text_with_effect_on_advice);
+    cancelled.into_iter().chain(caveats).collect()
 }
 
 /// Formats the median latency of durable commits; `None` if no durable commit was measured.
@@ -170,23 +149,21 @@ pub fn method_row_cells(
         (true, setting) => format!("in force: {setting}"),
         (false, setting) => setting.to_owned(),
     };
-    let paced = |of: fn(&Latencies) -> f64| format_micros_or_dash(result.paced.as_ref().map(of));
+    let dash = || "–".to_owned();
+    let latencies = result.paced.as_ref();
+    let paced = |of: fn(&Latencies) -> f64| format_micros_or_dash(latencies.map(of));
     let interval = |of: &Latencies| format_micros_interval(of.median_us.low, of.median_us.high);
+    let flushes = result.flushes_per_commit;
     vec![
         result.method.name().to_owned(),
         result.pages.to_string(),
         paced(|of| of.median_us.value),
-        result
-            .paced
-            .as_ref()
-            .map_or_else(|| "–".to_owned(), interval),
+        latencies.map_or_else(dash, interval),
         paced(|of| of.p95_us),
         format_micros_or_dash(result.paced_p99_us()),
         paced(|of| of.max_us),
         format_micros_or_dash(result.back_to_back_median_us()),
-        result
-            .flushes_per_commit
-            .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
+        flushes.map_or_else(dash, |count| format!("{count:.2}")),
         mark,
     ]
 }

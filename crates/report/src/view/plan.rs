@@ -1,65 +1,64 @@
 use super::dedup::ShownItemsTracker;
-use super::section::{Badge, Bullet, Detail, Element, ItemRef, StepInstruction};
+use super::section::{Badge, Bullet, Detail, ItemRef, StepInstruction};
 use super::{RichText, Section, answers, wording};
 use crate::fixes::{RecommendedFix, target_fixes};
 use crate::{Report, Step, TargetSummary, setting_source};
 use walwise_judge::rules::{Advice, Change, Finding, Level, Outcome};
 use walwise_model::facts::catalog::boot;
-use walwise_model::facts::{Reading, Scope, Value};
+use walwise_model::facts::{Scope, Value};
 use walwise_model::settings::PresentOrBootMount;
 
-pub(crate) fn plan_sections<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+pub fn plan_sections<'a>(
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {
     if chapter.report.plan(&target.target).is_none() {
         return Vec::new();
     }
-    let change = changes_section(chapter, target);
-    let right = no_change_section(chapter, target);
-    [change, right, optional_changes_section(chapter, target)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        changes_section(chapter, target),
+        no_change_section(chapter, target),
+        optional_changes_section(chapter, target),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Each fix has the details of its step or, without a step, the remedy of its finding.
-pub(super) fn fixes_section(
-    chapter: &ShownItemsTracker<'_, '_>,
-    target: &TargetSummary,
-) -> Option<Section> {
+pub fn fixes_section(chapter: &ShownItemsTracker<'_>, target: &TargetSummary) -> Option<Section> {
     let report = chapter.report;
     let about = chapter.target_findings(target);
     let steps = report.steps(&target.target);
     let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
-        let bullet = answers::fix_bullet(report, Some(target), fix);
         let step = steps.iter().find(|step| {
             Some(step.advice.setting) == fix.setting
                 && step.rules.iter().any(|rule| fix.rules.contains(rule))
         });
-        let mut details = Vec::new();
-        if let Some(step) = step {
-            // The first reason is the title of the fix.
-            let mut reasons = reason_details(step, about).into_iter().skip(1);
-            details.extend(reasons.next().map(|first| match first {
+        // The first reason is the title of the fix.
+        let mut reasons = step
+            .map(|step| reason_details(step, about))
+            .unwrap_or_default()
+            .into_iter()
+            .skip(1);
+        let mut details: Vec<Detail> = reasons
+            .next()
+            .map(|first| match first {
                 Detail::Continuation(because) => Detail::Field("why", because),
                 other => other,
-            }));
-            details.extend(reasons);
+            })
+            .into_iter()
+            .chain(reasons)
+            .collect();
+        match (&fix.commands[..], &fix.remedy) {
+            ([], remedy) => details.extend(
+                remedy
+                    .as_ref()
+                    .map(|remedy| Detail::Field("fix", remedy.into())),
+            ),
+            (commands, _) => details.push(Detail::Commands("apply", commands.to_vec())),
         }
-        details.extend(
-            bullet
-                .details
-                .into_iter()
-                .filter_map(|detail| match detail {
-                    // If the fix has no commands, the only command here is `walwise explain`, which
-                    // is left out.
-                    Detail::Commands(..) if fix.commands.is_empty() => None,
-                    Detail::Commands(_, commands) => Some(Detail::Commands("apply", commands)),
-                    Detail::Sentence(remedy) => Some(Detail::Field("fix", remedy)),
-                    other => Some(other),
-                }),
-        );
+        details.extend(answers::source_detail(fix));
         if let Some(step) = step {
             let all = step_details(report, target, about, step).into_iter();
             details.extend(all.filter(|one| !matches!(one, Detail::Commands("apply", _))));
@@ -69,35 +68,33 @@ pub(super) fn fixes_section(
             level: fix.level,
             setting: "",
             subject: String::new(),
-            change: bullet.text.to_string(),
+            change: answers::fix_title(report, Some(target), fix),
             affects: String::new(),
             interrupts: fix
                 .setting
                 .map_or("", |_| wording::interruption_text(fix.risk)),
-            item: ItemRef {
-                key: format!("fix {} {}", fix.rules.join(" "), fix.subject),
-                rules: fix.rules.clone(),
-                subject: Some(fix.subject.clone()),
-                fact: None,
-            },
+            item: ItemRef::new(
+                format!("fix {} {}", fix.rules.join(" "), fix.subject),
+                &fix.rules,
+                fix.subject,
+            ),
             details: Some(details),
         }
     };
     let fixes = target_fixes(report, target, about);
-    let entries: Vec<StepInstruction> = (1..).zip(&fixes).map(instruction).collect();
-    let mut section = Section::new_part("Fix first");
-    if !entries.is_empty() {
-        section.elements.push(Element::Instructions(entries));
-    }
-    section.none_if_empty()
+    let entries = (1..).zip(&fixes).map(instruction);
+    Section::new_part("Fix first").with_instructions(entries.collect())
 }
 
-pub(crate) fn changes_section<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+pub fn changes_section<'a>(
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
     let plan = chapter.report.plan(&target.target)?;
     let (_, change) = plan.kept_and_changing_steps();
+    if change.is_empty() {
+        return None;
+    }
     let mut section = Section::new_part("Plan, in order of application");
     let takes = Bullet::with_badge(
         Badge::Remark("interrupts"),
@@ -107,44 +104,36 @@ pub(crate) fn changes_section<'a>(
         .requested_filesystem_sentence()
         .map(|says| Bullet::with_badge(Badge::Remark("creates"), says));
     section.push_bullets(&[], [takes].into_iter().chain(wanted).collect());
-    let numbered = (1..).zip(&change);
-    let steps = numbered
-        .map(|(number, step)| step_instruction(chapter, target, Some(number), step))
-        .collect();
-    section.elements.push(Element::Instructions(steps));
-    (!change.is_empty()).then_some(section)
+    let steps = (1..)
+        .zip(change)
+        .map(|(number, step)| step_instruction(chapter, target, Some(number), step));
+    section.with_instructions(steps.collect())
 }
 
-pub(crate) fn optional_changes_section<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+pub fn optional_changes_section<'a>(
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
-    let options = &chapter.report.plan(&target.target)?.options;
-    let mut section = Section::new_part("Optional, with trade-offs (not in the plan)");
+    let options = chapter.report.plan(&target.target)?.options.iter();
     let steps = options
-        .iter()
         .map(|step| step_instruction(chapter, target, None, step))
         .collect();
-    section.elements.push(Element::Instructions(steps));
-    (!options.is_empty()).then_some(section)
+    Section::new_part("Optional, with trade-offs (not in the plan)").with_instructions(steps)
 }
 
-pub(crate) fn no_change_section<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+pub fn no_change_section<'a>(
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
-    let keep = chapter
-        .report
-        .plan(&target.target)
-        .map(|plan| plan.kept_and_changing_steps().0);
+    let plan = chapter.report.plan(&target.target);
+    let keep = plan.map(|plan| plan.kept_and_changing_steps().0);
     let mut bullets = Vec::new();
     for step in keep.into_iter().flatten() {
         if chapter.mark_step_if_unshown(step) {
             let setting = RichText::code(step.advice.setting.name)
                 .append(format!(": {}", wording::step_change_text(step)));
-            let about = ItemRef::from_step(step);
             bullets.push(Bullet {
-                item: about,
+                item: ItemRef::from_step(step),
                 ..Bullet::with_badge(Badge::Setting(setting), &*step.title)
             });
         }
@@ -152,12 +141,10 @@ pub(crate) fn no_change_section<'a>(
     for &finding in chapter.target_findings(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
         if is_right && finding.advice.is_empty() && chapter.mark_finding_if_unshown(finding) {
-            let of = wording::describe_subject(&finding.subject);
-            let about = ItemRef::from_finding(finding);
             bullets.push(Bullet {
-                subject: of,
+                subject: wording::describe_subject(&finding.subject),
                 text: (&*finding.title).into(),
-                item: about,
+                item: ItemRef::from_finding(finding),
                 ..Bullet::default()
             });
         }
@@ -166,7 +153,7 @@ pub(crate) fn no_change_section<'a>(
 }
 
 fn step_instruction<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
     target: &TargetSummary,
     number: Option<usize>,
     step: &'a Step,
@@ -179,15 +166,10 @@ fn step_instruction<'a>(
             vec![Detail::Field("why", "same rule as above".into())]
         };
         beneath.extend(step_details(chapter.report, target, about, step));
-        let rule = |id: &String| {
+        let rules = step.rules.iter().map(|id| {
             RichText::code(id).append(wording::original_level_suffix(chapter.report, id))
-        };
-        let rules = step
-            .rules
-            .iter()
-            .map(rule)
-            .reduce(|all, one| all.append(", ").append_rich_text(one));
-        beneath.push(Detail::Field("rules", rules.unwrap_or_default()));
+        });
+        beneath.push(Detail::Field("rules", RichText::join(rules, ", ")));
         beneath
     });
     let mut about = ItemRef::from_step(step);
@@ -210,25 +192,22 @@ fn step_instruction<'a>(
 /// The title of the step as its reason. Warnings, critical steps, options and choices of a file
 /// system also get the reasons of their rules.
 fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
-    let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence.as_str()));
+    let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence));
     let mut details = vec![Detail::Field("why", title)];
     let choice = step.advice.setting.kind.is_filesystem();
     if step.level >= Level::Warning || step.level == Level::Optional || choice {
         let rules = about
             .iter()
             .filter(|finding| step.rules.contains(&finding.rule));
-        let reasons = wording::distinct_texts(rules.map(|finding| &*finding.because));
-        details.extend(
-            reasons
-                .into_iter()
-                .map(|because| Detail::Continuation(because.into())),
-        );
+        for because in wording::distinct_texts(rules.map(|finding| &*finding.because)) {
+            details.push(Detail::Continuation(because.into()));
+        }
     }
     details
 }
 
 /// `about` are the findings about the target.
-pub(crate) fn step_details(
+pub fn step_details(
     report: &Report,
     target: &TargetSummary,
     about: &[&Finding],
@@ -241,36 +220,26 @@ pub(crate) fn step_details(
         "affects",
         wording::effect_and_risk_text(advice.reach, advice.risk).into(),
     ));
-    details.extend(
-        advice
-            .tradeoff
-            .iter()
-            .map(|price| Detail::Field("trade-off", price.clone().into())),
-    );
+    let tradeoff = advice.tradeoff.as_ref();
+    details.extend(tradeoff.map(|price| Detail::Field("trade-off", price.into())));
+    let choice = advice.setting.kind.is_filesystem();
     for other in &step.alternatives {
-        details.push(Detail::Field(
-            "or",
-            wording::alternative_text(step, other).into(),
-        ));
-        let choice = advice.setting.kind.is_filesystem();
-        if let Some(finding) = about
+        let text = wording::alternative_text(step, other);
+        details.push(Detail::Field("or", text.into()));
+        let reason = about
             .iter()
-            .find(|finding| choice && finding.rule == other.rule)
-        {
-            details.push(Detail::Continuation((&*finding.because).into()));
-        }
+            .find(|finding| choice && finding.rule == other.rule);
+        details.extend(reason.map(|finding| Detail::Continuation((&*finding.because).into())));
     }
     details.extend(command_details(advice));
-    details.extend(
-        until_next_mount_text(report, target, step)
-            .map(|lasts| Detail::Field("lasts", lasts.into())),
-    );
+    let lasts = until_next_mount_text(report, target, step);
+    details.extend(lasts.map(|lasts| Detail::Field("lasts", lasts.into())));
     details
 }
 
 /// Lists the commands that apply, verify and undo the advice, then commands of the user's own
 /// rules.
-pub(crate) fn command_details(advice: &Advice) -> Vec<Detail> {
+pub fn command_details(advice: &Advice) -> Vec<Detail> {
     let commands = advice
         .commands_by_purpose()
         .into_iter()
@@ -287,13 +256,11 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let Some(area) = advice.setting.kind.server_area() else {
         return vec![Detail::Verbose("now", now)];
     };
+    let mut details = vec![Detail::Field("now", now)];
     let stronger = setting_source::value_origin(advice)
         .override_instruction(area.database_profile().config_files);
-    let stronger = stronger.map(|says| Detail::Continuation(says.into()));
-    [Detail::Field("now", now)]
-        .into_iter()
-        .chain(stronger)
-        .collect()
+    details.extend(stronger.map(|says| Detail::Continuation(says.into())));
+    details
 }
 
 /// `None` for *keep*, and if the resulting list is unknown.
@@ -305,15 +272,10 @@ fn result_diff_detail(step: &Step) -> Option<Detail> {
             return None;
         }
     };
-    let before = match &step.advice.current {
-        Reading::Known {
-            value: Value::List(now),
-            ..
-        } => now.clone(),
-        Reading::Known { value, .. } => {
-            vec![step.advice.setting.format_with_unit(&value.to_string())]
-        }
-        Reading::Unknown { .. } => Vec::new(),
+    let before = match step.advice.current.value() {
+        Some(Value::List(now)) => now.clone(),
+        Some(now) => vec![step.advice.setting.format_with_unit(&now.to_string())],
+        None => Vec::new(),
     };
     Some(Detail::Diff {
         before,

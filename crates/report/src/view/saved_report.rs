@@ -12,16 +12,15 @@ use walwise_model::facts::Subject;
 use walwise_model::text::{format_micros, format_micros_interval};
 
 /// Targets in the order of their names, then other findings and the facts.
-pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
+pub fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
     let mut sections = vec![saved_report_header_section(kept)];
-    let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
+    let mut told: BTreeSet<&(String, Subject)> = BTreeSet::new();
     for (target, about) in &kept.targets {
         sections.push(saved_target_heading(kept, target, about));
         let findings: Vec<_> = kept
             .findings
             .iter()
-            .filter(|((_, subject), _)| about.subjects.contains(subject))
-            .filter(|((rule, subject), _)| told.insert((rule.as_str(), subject)))
+            .filter(|(key, _)| about.subjects.contains(&key.1) && told.insert(key))
             .collect();
         sections.extend(saved_findings_section(
             Section::new_part("Findings"),
@@ -32,7 +31,7 @@ pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
     let rest: Vec<_> = kept
         .findings
         .iter()
-        .filter(|((rule, subject), _)| !told.contains(&(rule.as_str(), subject)))
+        .filter(|(key, _)| !told.contains(key))
         .collect();
     sections.extend(saved_findings_section(
         Section::new_top("Other findings"),

@@ -146,13 +146,18 @@ pub enum Detail {
 }
 
 impl ItemRef {
-    pub fn from_step(step: &Step) -> Self {
+    pub(crate) fn new(key: String, rules: &[String], subject: &Subject) -> Self {
         Self {
-            key: format!("step {} {}", step.advice.setting, step.subject),
-            rules: step.rules.clone(),
-            subject: Some(step.subject.clone()),
+            key,
+            rules: rules.to_vec(),
+            subject: Some(subject.clone()),
             fact: None,
         }
+    }
+
+    pub fn from_step(step: &Step) -> Self {
+        let key = format!("step {} {}", step.advice.setting, step.subject);
+        Self::new(key, &step.rules, &step.subject)
     }
 
     pub(crate) fn from_finding(finding: &Finding) -> Self {
@@ -160,11 +165,10 @@ impl ItemRef {
             Outcome::Undecided { needs } => needs.first().and_then(|set| set.first()),
             Outcome::Applies | Outcome::DoesNotApply => None,
         };
+        let key = format!("found {} {}", finding.rule, finding.subject);
         Self {
-            key: format!("found {} {}", finding.rule, finding.subject),
-            rules: vec![finding.rule.clone()],
-            subject: Some(finding.subject.clone()),
             fact: missing.map(|need| (need.subject.clone(), need.fact.clone())),
+            ..Self::new(key, std::slice::from_ref(&finding.rule), &finding.subject)
         }
     }
 }
@@ -201,7 +205,7 @@ impl Section {
         }
     }
 
-    pub(crate) fn push_sentences(&mut self, sentences: Vec<String>) {
+    pub(crate) fn push_sentences(&mut self, sentences: impl IntoIterator<Item = String>) {
         for sentence in sentences {
             self.push_sentence(sentence);
         }
@@ -224,6 +228,14 @@ impl Section {
         self.none_if_empty()
     }
 
+    /// `None` without steps and other elements.
+    pub(crate) fn with_instructions(mut self, steps: Vec<StepInstruction>) -> Option<Self> {
+        if !steps.is_empty() {
+            self.elements.push(Element::Instructions(steps));
+        }
+        self.none_if_empty()
+    }
+
     /// `None` without rows and other elements.
     pub(crate) fn with_grid(mut self, grid: Grid) -> Option<Self> {
         self.push_grid(grid);
@@ -237,14 +249,16 @@ impl Section {
     }
 
     pub fn bullets_mut(&mut self) -> impl Iterator<Item = &mut Bullet> {
-        let bullets = self.elements.iter_mut().filter_map(|element| {
-            if let Element::Bullets(all) = element {
-                Some(&mut all.bullets)
-            } else {
-                None
-            }
-        });
-        bullets.flatten()
+        self.elements
+            .iter_mut()
+            .filter_map(|element| match element {
+                Element::Bullets(list) => Some(&mut list.bullets),
+                Element::Sentence(_)
+                | Element::Grid(_)
+                | Element::Stack(_)
+                | Element::Instructions(_) => None,
+            })
+            .flatten()
     }
 
     pub(crate) fn none_if_empty(self) -> Option<Self> {
@@ -267,38 +281,25 @@ impl BulletList {
         &self,
         form: &CellRenderer<C>,
     ) -> (Vec<&'static str>, Vec<Vec<C>>) {
-        let marks = self
-            .bullets
-            .iter()
-            .map(|one| one.badges.len())
-            .max()
-            .unwrap_or_default();
+        let bullets = self.bullets.iter();
+        let marks = bullets.clone().map(|one| one.badges.len()).max();
         let has = |filled: fn(&Bullet) -> bool| self.bullets.iter().any(filled);
-        let (of, aside) = (
-            has(|one| !one.subject.is_empty()),
-            has(|one| !one.note.is_empty()),
-        );
-        let by_rule = has(|one| !one.rule.is_empty());
+        let has_subject = has(|one| !one.subject.is_empty());
+        let has_note = has(|one| !one.note.is_empty());
+        let has_rule = has(|one| !one.rule.is_empty());
         let cells = |one: &Bullet| {
             let mut cells: Vec<C> = one.badges.iter().map(form.badge).collect();
-            cells.resize(marks, C::default());
-            cells.extend(of.then(|| (form.text)(&one.subject)));
+            cells.resize(marks.unwrap_or_default(), C::default());
+            cells.extend(has_subject.then(|| (form.text)(&one.subject)));
             cells.push((form.bullet)(one));
-            cells.extend(aside.then(|| (form.rich_text)(&one.note)));
-            cells.extend(by_rule.then(|| (form.code)(&one.rule)));
+            cells.extend(has_note.then(|| (form.rich_text)(&one.note)));
+            cells.extend(has_rule.then(|| (form.code)(&one.rule)));
             cells
         };
-        let rows: Vec<Vec<C>> = self.bullets.iter().map(cells).collect();
+        let rows: Vec<Vec<C>> = bullets.map(cells).collect();
         let columns = rows.first().map_or(0, Vec::len);
-        (
-            self.head
-                .iter()
-                .copied()
-                .chain(std::iter::repeat(""))
-                .take(columns)
-                .collect(),
-            rows,
-        )
+        let head = self.head.iter().copied().chain(std::iter::repeat(""));
+        (head.take(columns).collect(), rows)
     }
 }
 
@@ -308,17 +309,13 @@ impl StepInstruction {
     /// Arranges steps as rows of a table, without steps that have no number.
     pub(crate) fn numbered_step_rows<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
-            let number = (form.text)(&step.number?.to_string());
-            let [of, change, affects] =
-                [&step.subject, &step.change, &step.affects].map(|says| (form.text)(says));
-            let level = (form.badge)(&Badge::Level(step.level, false));
             Some(vec![
-                number,
-                level,
+                (form.text)(&step.number?.to_string()),
+                (form.badge)(&Badge::Level(step.level, false)),
                 (form.code)(step.setting),
-                of,
-                change,
-                affects,
+                (form.text)(&step.subject),
+                (form.text)(&step.change),
+                (form.text)(&step.affects),
             ])
         };
         steps.iter().filter_map(row).collect()
@@ -362,10 +359,10 @@ impl Badge {
     pub fn badge_text(&self) -> String {
         match self {
             Self::Level(level, open) => {
-                format!("{}{}", level.as_str(), if *open { "?" } else { "" })
+                format!("{level}{}", if *open { "?" } else { "" })
             }
-            Self::Standing(standing) => standing.as_str().to_owned(),
-            Self::Layer(layer) => layer.as_str().to_owned(),
+            Self::Standing(standing) => standing.to_string(),
+            Self::Layer(layer) => layer.to_string(),
             Self::Change(word) => word.clone(),
             Self::Remark(word) => (*word).to_owned(),
             Self::Setting(phrase) | Self::Verdict(phrase, _) => phrase.to_string(),

@@ -12,13 +12,12 @@ use super::{
 };
 use crate::fixes::{self, RecommendedFix};
 use crate::{Report, TargetSummary};
-use walwise_judge::rules::{Finding, Level, Outcome};
+use walwise_judge::rules::{Finding, Level};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::mount;
 use walwise_model::settings::SettingKind;
 
-#[derive(Clone, Debug)]
 pub(crate) enum ShortPart {
     Line(Bullet),
     Grid(Grid),
@@ -27,14 +26,12 @@ pub(crate) enum ShortPart {
     Section(Section),
 }
 
-#[derive(Clone, Debug, Default)]
 pub(crate) struct FixList {
     entries: Vec<FixListEntry>,
     /// The command that prints the fstab lines for changed mount options.
     persist: Option<ShellCommand>,
 }
 
-#[derive(Clone, Debug)]
 struct FixListEntry {
     /// The number for display; `None` on targets that are not shown in full.
     number: Option<usize>,
@@ -61,25 +58,20 @@ impl FixList {
             .any(|entry| entry.level >= Level::Warning)
     }
 
-    pub(crate) fn visible_fixes(&self, detail: FixDetailLimit) -> VisibleFixes {
+    pub fn visible_fixes(&self, detail: FixDetailLimit) -> VisibleFixes {
         let (shown, cut): (Vec<_>, Vec<_>) = self
             .entries
             .iter()
             .enumerate()
             .partition(|(at, entry)| entry.is_kept || *at < detail.entries);
         let more = (!cut.is_empty()).then(|| {
-            let rules = wording::distinct_texts(
-                cut.iter()
-                    .flat_map(|(_, entry)| entry.rules.iter().map(String::as_str)),
-            );
-            match rules.as_slice() {
+            let count = cut.len();
+            let rules = cut.iter().flat_map(|(_, entry)| &entry.rules);
+            match &*wording::distinct_texts(rules.map(String::as_str)) {
                 [one, two, three, _, ..] => {
-                    format!(
-                        "+ {} more: {one}, {two}, {three}, … (--only plan)",
-                        cut.len()
-                    )
+                    format!("+ {count} more: {one}, {two}, {three}, … (--only plan)")
                 }
-                few => format!("+ {} more: {}", cut.len(), few.join(", ")),
+                few => format!("+ {count} more: {}", few.join(", ")),
             }
         });
         let entry = |entry: &FixListEntry| {
@@ -101,11 +93,10 @@ impl FixList {
 
     fn from_critical_fixes(report: &Report, fixes: &[RecommendedFix<'_>]) -> Self {
         let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
-        let entries: Vec<FixListEntry> = critical
-            .map(|fix| FixListEntry::new(report, None, None, fix))
-            .collect();
         Self {
-            entries,
+            entries: critical
+                .map(|fix| FixListEntry::new(report, None, None, fix))
+                .collect(),
             persist: None,
         }
     }
@@ -138,7 +129,7 @@ const MAX_TARGETS: usize = 12;
 
 /// Limits the number of fixes and their details. Critical fixes, warnings with a command, and steps
 /// for a free disk are always shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct FixDetailLimit {
     /// The number of first entries that are shown. Later entries are shown only if never cut.
     pub entries: usize,
@@ -197,21 +188,16 @@ pub(crate) fn short_report_parts(report: &Report) -> Vec<ShortPart> {
                 .into_iter()
                 .map(ShortPart::Section),
         );
-        let critical = targets
-            .first()
-            .map(|target| never_cut_parts(&places.target_tracker(0), target));
-        lines.extend(critical.into_iter().flatten());
+        if let Some(target) = targets.first() {
+            lines.extend(never_cut_parts(&places.target_tracker(0), target));
+        }
     }
     lines.extend(untargeted_parts(report));
     let notes = report.warnings.iter();
     lines.extend(notes.map(|note| labelled_line("Note", note.to_string())));
-    lines.extend(
-        report
-            .what_if
-            .iter()
-            .flat_map(what_if::short_what_if_sections)
-            .map(ShortPart::Section),
-    );
+    let what_if = report.what_if.iter();
+    let sections = what_if.flat_map(what_if::short_what_if_sections);
+    lines.extend(sections.map(ShortPart::Section));
     remove_repeated_parts(lines)
 }
 
@@ -250,9 +236,9 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let row = |target: &TargetSummary| {
         let standing = target::verdict_or_content_heading(report, target);
         let about = by_target.target_findings(target);
-        let fixes = fixes::target_fixes(report, target, about);
-        let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
-        let standing = match fixes.iter().filter(is_critical).count() {
+        let mut fixes = fixes::target_fixes(report, target, about);
+        fixes.retain(|fix| fix.level == Level::Critical);
+        let standing = match fixes.len() {
             0 => standing,
             count => standing.append(format!(", {count} critical")),
         };
@@ -289,7 +275,7 @@ pub fn target_filesystem_type(report: &Report, target: &TargetSummary) -> String
         .unwrap_or_default()
 }
 
-fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
+fn main_target_parts(chapter: &ShownItemsTracker<'_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
     let mut pieces = verdict_parts(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
@@ -306,7 +292,7 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
     pieces
 }
 
-fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
+fn target_fix_list(chapter: &ShownItemsTracker<'_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, chapter.target_findings(of));
     let persist = fixes::fstab_export_command(report, of);
@@ -319,7 +305,7 @@ fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> F
     }
 }
 
-fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
+fn never_cut_parts(chapter: &ShownItemsTracker<'_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, chapter.target_findings(of));
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
@@ -338,29 +324,26 @@ fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option
 }
 
 fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
-    let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
+    let verdict = report.verdict(&of.target);
     let heading = target::verdict_or_content_heading(report, of);
-    let sentences = match report.verdict(&of.target) {
-        Some(verdict) => {
-            let all = [
-                &verdict.sentence,
-                &verdict.second_fault,
-                &verdict.host_loss,
-                &verdict.limits,
-            ];
-            all.into_iter()
-                .filter(|says| !says.is_empty())
-                .cloned()
-                .collect()
-        }
+    let badge = Badge::Verdict(heading, verdict.map(|verdict| verdict.standing));
+    let head = Bullet::with_badge(badge, RichText::code(&of.title));
+    let sentences = match verdict {
+        Some(verdict) => [
+            &verdict.sentence,
+            &verdict.second_fault,
+            &verdict.host_loss,
+            &verdict.limits,
+        ]
+        .into_iter()
+        .filter(|says| !says.is_empty())
+        .cloned()
+        .collect(),
         None => target::device_content_sentences(of),
     };
-    let head = Bullet::with_badge(Badge::Verdict(heading, standing), RichText::code(&of.title));
-    let sentences: Vec<String> = sentences;
-    [ShortPart::Line(head)]
-        .into_iter()
-        .chain(sentences.into_iter().map(sentence_line))
-        .collect()
+    let mut parts = vec![ShortPart::Line(head)];
+    parts.extend(sentences.into_iter().map(sentence_line));
+    parts
 }
 
 /// `what` follows the word `critical`; it is empty or begins with a blank. `None` if no
@@ -368,8 +351,7 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
 fn undecided_critical_line(findings: &[&Finding], what: &str) -> Option<ShortPart> {
     let open = findings
         .iter()
-        .filter(|finding| finding.level == Level::Critical);
-    let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
+        .filter(|finding| finding.level == Level::Critical && finding.outcome.is_undecided());
     let rules = wording::distinct_texts(open.map(|finding| &*finding.rule));
     let count = rules.len();
     let says = RichText::plain(format!("{count} critical{what}: "))
@@ -379,11 +361,14 @@ fn undecided_critical_line(findings: &[&Finding], what: &str) -> Option<ShortPar
 
 /// Undecided critical rules and withheld advice.
 fn never_cut_lines(
-    chapter: &ShownItemsTracker<'_, '_>,
+    chapter: &ShownItemsTracker<'_>,
     of: &TargetSummary,
 ) -> impl Iterator<Item = ShortPart> {
-    let withheld = chapter.report.withheld.iter();
-    let withheld = withheld.filter(|one| of.subjects.contains(&one.subject));
+    let withheld = chapter
+        .report
+        .withheld
+        .iter()
+        .filter(|one| of.subjects.contains(&one.subject));
     undecided_critical_line(chapter.target_findings(of), "")
         .into_iter()
         .chain(withheld.map(withheld_line))
@@ -414,18 +399,10 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
         report, &fixes,
     ))];
     pieces.extend(undecided_critical_line(&told, " about the host"));
-    let of_target = |one: &&crate::WithheldAdvice| {
-        report
-            .targets
-            .iter()
-            .any(|target| target.subjects.contains(&one.subject))
-    };
-    let withheld = report
-        .withheld
-        .iter()
-        .filter(|one| !of_target(one))
-        .map(withheld_line);
-    pieces.extend(withheld);
+    let known = report.target_subjects();
+    let withheld = report.withheld.iter();
+    let withheld = withheld.filter(|one| !known.contains(&one.subject));
+    pieces.extend(withheld.map(withheld_line));
     pieces.extend(omitted_count_line(lesser, " about the host", "Findings"));
     pieces.extend(beside_asked.map(sentence_line));
     pieces

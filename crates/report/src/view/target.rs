@@ -6,8 +6,7 @@ use super::{
     ReportPart, RichText, Section, answers, findings, latency, plan, unknown_facts, wording,
 };
 use crate::{DirectoryRow, Report, TargetSummary};
-use walwise_judge::durability::{PathVerdict, Verdict};
-use walwise_model::facts::Subject;
+use walwise_judge::durability::Verdict;
 
 pub fn verdict_or_content_heading(report: &Report, target: &TargetSummary) -> RichText {
     if let Some(verdict) = report.verdict(&target.target) {
@@ -30,16 +29,14 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
     let Some(content) = &target.content else {
         return Vec::new();
     };
-    let undecided = "Durability cannot be checked until the device is formatted and mounted.";
+    let mut sentences = vec![content.explanation_text()];
+    if content.may_get_new_file_system() {
+        let undecided = "Durability cannot be checked until the device is formatted and mounted.";
+        sentences.push(undecided.to_owned());
+    }
     let choice = |rank| format!("Rank {rank} among the free disks: {}.", target.rank_because);
-    let free = content
-        .may_get_new_file_system()
-        .then(|| undecided.to_owned());
-    [content.explanation_text()]
-        .into_iter()
-        .chain(free)
-        .chain(target.rank.map(choice))
-        .collect()
+    sentences.extend(target.rank.map(choice));
+    sentences
 }
 
 pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section {
@@ -51,7 +48,7 @@ pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section
 }
 
 pub(crate) fn target_report_part_sections<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
     part: ReportPart,
 ) -> Vec<Section> {
@@ -60,32 +57,26 @@ pub(crate) fn target_report_part_sections<'a>(
         ReportPart::Plan => plan::plan_sections(chapter, target),
         ReportPart::Evidence => report
             .verdict(&target.target)
-            .into_iter()
-            .flat_map(evidence_sections)
-            .collect(),
-        ReportPart::Latency => report
-            .measurement(&target.target)
-            .map(|measured| latency::latency_section(report, target, measured))
+            .map(evidence_sections)
+            .unwrap_or_default(),
+        ReportPart::Latency => latency::latency_section(report, target)
             .into_iter()
             .collect(),
         ReportPart::Unknown => {
             let undecided = findings::target_undecided_section(chapter, target);
-            undecided
-                .into_iter()
-                .chain(unknown_facts::target_unknown_facts_section(chapter, target))
-                .collect()
+            let unknown = unknown_facts::target_unknown_facts_section(chapter, target);
+            undecided.into_iter().chain(unknown).collect()
         }
     }
 }
 
 /// Counts the known faults that were checked and that apply; `None` if no known fault was checked.
 fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
-    let applies = verdict
-        .paths
-        .iter()
-        .flat_map(|path| &path.evidence)
-        .filter(|one| one.layer.is_rule());
-    let rules: BTreeSet<&str> = applies.map(|one| &*one.source).collect();
+    let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
+    let rules: BTreeSet<&str> = evidence
+        .filter(|one| one.layer.is_rule())
+        .map(|one| &*one.source)
+        .collect();
     let here = match rules.len() {
         0 => "none applies".to_owned(),
         1 => "1 applies".to_owned(),
@@ -97,7 +88,7 @@ fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
 }
 
 pub(crate) fn target_sections<'a>(
-    chapter: &mut ShownItemsTracker<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {
     let report = chapter.report;
@@ -109,7 +100,7 @@ pub(crate) fn target_sections<'a>(
             for says in [&verdict.second_fault, &verdict.host_loss, &verdict.limits] {
                 top.push_sentence(&**says);
             }
-            top.push_sentences(known_faults_sentence(verdict).into_iter().collect());
+            top.push_sentences(known_faults_sentence(verdict));
         }
         None => top.push_sentences(device_content_sentences(target)),
     }
@@ -139,8 +130,7 @@ pub(crate) fn target_sections<'a>(
         sections.push(section);
     }
     sections.extend(verdict.into_iter().flat_map(evidence_sections));
-    let measured = report.measurement(&target.target);
-    sections.extend(measured.map(|measured| latency::latency_section(report, target, measured)));
+    sections.extend(latency::latency_section(report, target));
     if let Some(other) = chapter.same_as {
         let says =
             RichText::plain("The rest of this report is the same as for ").append_code(other);
@@ -194,7 +184,10 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     bullets.extend(others.iter().map(|path| {
         Bullet::with_badge(
             Badge::Standing(path.standing),
-            RichText::plain("same on the path ").append_rich_text(path_text(path)),
+            RichText::plain("same on the path ").append_rich_text(RichText::join(
+                path.hops.iter().map(|hop| RichText::code(hop.name())),
+                " → ",
+            )),
         )
     }));
     let evidence = Section::new_part("Evidence")
@@ -204,18 +197,7 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     } else {
         "Missing"
     });
-    let sentences = verdict
-        .missing
-        .iter()
-        .map(|need| Bullet::from_sentence(wording::missing_fact_text(need)));
-    [evidence, missing.with_bullets(&[], sentences)]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-fn path_text(path: &PathVerdict) -> RichText {
-    let hops = path.hops.iter().map(Subject::name).map(RichText::code);
-    hops.reduce(|all, hop| all.append(" → ").append_rich_text(hop))
-        .unwrap_or_default()
+    let needs = verdict.missing.iter().map(wording::missing_fact_text);
+    let missing = missing.with_bullets(&[], needs.map(Bullet::from_sentence));
+    [evidence, missing].into_iter().flatten().collect()
 }

@@ -4,7 +4,7 @@ use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail};
 use super::{RichText, Section, wording};
 use crate::missing_facts::{self, FactRemedy};
-use crate::model::is_readable_unknown;
+
 use crate::{Report, TargetSummary};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::MissingFact;
@@ -15,28 +15,24 @@ const MAX_NAMED: usize = 8;
 const HEADING: &str = "Unknown";
 
 pub(crate) fn target_unknown_facts_section(
-    chapter: &ShownItemsTracker<'_, '_>,
+    chapter: &ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Option<Section> {
     let needs = missing_target_facts(chapter, target);
     let bullet = |(help, group): (FactRemedy, RemedyGroup<'_>)| {
+        let mut names =
+            RichText::comma_separated_codes(group.names.iter().take(MAX_NAMED).copied());
         let more = group.names.len().saturating_sub(MAX_NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let names = RichText::comma_separated_codes(group.names.iter().take(MAX_NAMED).copied())
-            .append(more);
+        if more > 0 {
+            names = names.append(format!(" and {more} more"));
+        }
         Bullet {
-            text: format!(
+            details: vec![Detail::Sentence(names)],
+            ..Bullet::from_sentence(format!(
                 "{}: {}",
                 wording::count_with_noun(group.count, "fact"),
                 help.instruction_text(group.count)
-            )
-            .into(),
-            details: vec![Detail::Sentence(names)],
-            ..Bullet::default()
+            ))
         }
     };
     let groups = group_by_remedy(chapter.report, &needs);
@@ -48,17 +44,15 @@ pub(crate) fn target_unknown_facts_section(
 }
 
 pub(crate) fn unknown_facts_line(
-    chapter: &ShownItemsTracker<'_, '_>,
+    chapter: &ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Bullet {
     let needs = missing_target_facts(chapter, target);
-    let says = match needs.len() {
-        0 => NONE_MISSING_TEXT.into(),
-        count => match missing_facts_summary(chapter.report, &needs) {
-            Some(says) => says.into(),
-            None => RichText::plain(wording::count_with_noun(count, "fact"))
-                .append_section_reference(HEADING),
-        },
+    let says = match (needs.len(), missing_facts_summary(chapter.report, &needs)) {
+        (0, _) => NONE_MISSING_TEXT.into(),
+        (_, Some(says)) => says.into(),
+        (count, None) => RichText::plain(wording::count_with_noun(count, "fact"))
+            .append_section_reference(HEADING),
     };
     Bullet::with_badge(Badge::Remark("Unknown"), says)
 }
@@ -91,7 +85,7 @@ pub(crate) fn unknown_fact_count_section(report: &Report) -> Option<Section> {
         subjects
             .iter()
             .flat_map(|subject| report.facts.rows_of(subject))
-            .filter(is_readable_unknown)
+            .filter(|row| row.reading.is_fillable_gap())
             .count()
     });
     let (says, names) = match parts.into_iter().sum() {
@@ -118,7 +112,7 @@ struct RemedyGroup<'n> {
 }
 
 fn missing_target_facts(
-    chapter: &ShownItemsTracker<'_, '_>,
+    chapter: &ShownItemsTracker<'_>,
     target: &TargetSummary,
 ) -> Vec<MissingFact> {
     let about = chapter.target_findings(target).iter().copied();

@@ -5,6 +5,7 @@ use crate::{FactAssumption, Report, WhatIf};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::kernel;
 use walwise_model::facts::{Choice, Scope};
+use walwise_model::text::JoinText;
 use walwise_model::version::Version;
 
 pub(crate) fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
@@ -59,8 +60,8 @@ fn upgrade_part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section
     let bullet = |item: &&UpgradeItem| {
         let sentences = [Some(&*item.because), item.fix.as_deref()]
             .into_iter()
-            .flatten();
-        let sentences = sentences.filter(|text| !text.is_empty());
+            .flatten()
+            .filter(|text| !text.is_empty());
         Bullet {
             details: sentences
                 .map(|text| Detail::Sentence(text.into()))
@@ -131,7 +132,6 @@ fn upgrade_item_line(item: &UpgradeItem) -> String {
 const MAX_NAMES: usize = 6;
 
 fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
-    let all = upgrade.needs.len();
     let names: Vec<&str> = upgrade
         .needs
         .iter()
@@ -139,13 +139,11 @@ fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
         .map(|need| need.name.as_str())
         .collect();
     let count = names.len();
-    let more = count.saturating_sub(MAX_NAMES);
-    let first = names.get(..count - more)?.join(", ");
-    let more = if more > 0 {
-        format!(", and {more} more (`--format json` lists all)")
-    } else {
-        String::new()
+    let more = match count.saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(", and {more} more (`--format json` lists all)"),
     };
+    let first = names.into_iter().take(MAX_NAMES).join_with(", ");
     let does = if count == 1 {
         "is unaffected"
     } else {
@@ -154,7 +152,7 @@ fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{count} of {} that the next boot needs {does}: {first}{more}.",
-            wording::count_with_noun(all, "item")
+            wording::count_with_noun(upgrade.needs.len(), "item")
         )
     })
 }
@@ -163,26 +161,23 @@ fn upgrade_summary_sentence(upgrade: &Upgrade, told: bool) -> String {
     if !told {
         return "No known changes.".to_owned();
     }
-    let (mut blockers, mut others, mut already, mut open) = (0, 0, 0, 0);
+    let mut counts = [0; 4];
     for item in upgrade.problem_items_from_level(Level::Warning) {
-        let count = if item.undecided {
-            &mut open
-        } else if item.part == UpgradeSection::Blocker {
-            &mut blockers
-        } else if item.part == UpgradeSection::Already {
-            &mut already
-        } else {
-            &mut others
-        };
-        *count += 1;
+        let [blockers, others, already, open] = &mut counts;
+        *match item.part {
+            _ if item.undecided => open,
+            UpgradeSection::Blocker => blockers,
+            UpgradeSection::Already => already,
+            _ => others,
+        } += 1;
     }
     let says = [
-        (blockers, "to fix before the upgrade"),
-        (others, "to check before the upgrade"),
-        (already, "already a problem today"),
-        (open, "undecided"),
+        "to fix before the upgrade",
+        "to check before the upgrade",
+        "already a problem today",
+        "undecided",
     ];
-    let says = says.into_iter().filter(|(count, _)| *count > 0);
+    let says = counts.into_iter().zip(says).filter(|(count, _)| *count > 0);
     let says: Vec<String> = says
         .map(|(count, what)| format!("{} {what}", wording::count_with_noun(count, "item")))
         .collect();

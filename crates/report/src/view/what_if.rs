@@ -1,8 +1,9 @@
+use std::cmp::Reverse;
+
 use super::section::{Badge, Bullet, ItemRef};
 use super::{Section, wording};
-use crate::model::difference::{
-    DisplayedValue, FactChange, FactState, FindingChange, FindingChangeKind,
-};
+use crate::distinct::distinct;
+use crate::model::difference::{DisplayedValue, FactState, FindingChange, FindingChangeKind};
 use crate::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
 use walwise_model::facts::{Reading, Subject, Value, catalog};
 
@@ -24,28 +25,24 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
         assumption_subject_suffix(one),
         format_value_of_fact(one, &one.value)
     );
-    if one.really.value() == Some(&one.value) {
-        return Bullet {
-            item: about,
-            ..labelled_bullet("unchanged", says)
-        };
-    }
-    let really = match &one.really {
-        Reading::Known { value, .. } => format_value_of_fact(one, value),
-        Reading::Unknown { why, .. } => format!("unknown: {why}"),
+    let word = one.assumed_or_stated_word();
+    let (label, says) = match &one.really {
+        Reading::Known { value, .. } if *value == one.value => ("unchanged", says),
+        Reading::Known { value, .. } => {
+            let really = format_value_of_fact(one, value);
+            (word, format!("{says} ({word}; actual: {really})"))
+        }
+        Reading::Unknown { why, .. } => {
+            let never = "never permits changes that can lose data";
+            (
+                word,
+                format!("{says} ({word}, {never}; actual: unknown: {why})"),
+            )
+        }
     };
-    let never = if one.really.is_known() {
-        ""
-    } else {
-        ", never permits changes that can lose data"
-    };
-    let says = format!(
-        "{says} ({}{never}; actual: {really})",
-        one.assumed_or_stated_word()
-    );
     Bullet {
         item: about,
-        ..labelled_bullet(one.assumed_or_stated_word(), says)
+        ..labelled_bullet(label, says)
     }
 }
 
@@ -133,41 +130,42 @@ fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
 
 fn verdict_change_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     what_if.difference.verdicts.iter().map(|one| {
-        let says = format!(
-            "{}: {} → {}",
-            one.target.name(),
-            one.before.as_str(),
-            one.now.as_str()
-        );
+        let says = format!("{}: {} → {}", one.target.name(), one.before, one.now);
         labelled_bullet("verdict", says)
     })
 }
 
+/// The findings that changed in one of these ways, the most severe first.
+fn changed_findings<'w>(
+    what_if: &'w WhatIf,
+    classes: &[FindingChangeKind],
+) -> Vec<&'w FindingChange> {
+    let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
+    found.retain(|finding| classes.contains(&finding.class));
+    found.sort_by_key(|finding| Reverse(finding.latest_finding_level()));
+    found
+}
+
 fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
-    let rules = |class: FindingChangeKind| {
-        let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
-        found.retain(|finding| finding.class == class);
-        found.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
-        let mut said: Vec<String> = Vec::new();
-        for finding in found {
-            let comes_to = match &finding.now {
-                Some(now) if now.applies => " applies",
-                Some(_) => "",
-                None => " does not apply",
-            };
-            let one = format!("{}{comes_to}", finding.rule);
-            if !said.contains(&one) {
-                said.push(one);
-            }
-        }
-        said
+    let rule = |finding: &FindingChange| {
+        let comes_to = match &finding.now {
+            Some(now) if now.applies => " applies",
+            Some(_) => "",
+            None => " does not apply",
+        };
+        format!("{}{comes_to}", finding.rule)
     };
-    let rows = [
+    let row = move |(label, class)| {
+        let found = changed_findings(what_if, &[class]);
+        labelled_bullet(label, distinct(found.into_iter().map(rule)).join(", "))
+    };
+    [
         ("decided", FindingChangeKind::Decided),
         ("undecided", FindingChangeKind::Undecided),
-    ];
-    let rows = rows.map(|(label, class)| labelled_bullet(label, rules(class).join(", ")));
-    rows.into_iter().filter(|row| !row.text.is_empty())
+    ]
+    .into_iter()
+    .map(row)
+    .filter(|row| !row.text.is_empty())
 }
 
 /// Findings that become undecided, or turn out not to apply, are left out.
@@ -187,38 +185,27 @@ fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static st
         ),
         ("Level changed", &[FindingChangeKind::Level]),
     ];
-    PARTS.into_iter().map(|(title, classes)| {
-        let among = |finding: &&FindingChange| classes.contains(&finding.class);
-        let mut found: Vec<&FindingChange> =
-            what_if.difference.findings.iter().filter(among).collect();
-        found.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
-        let mut rows = Vec::new();
-        for finding in found {
-            let Some(latest) = finding.latest_finding_state() else {
-                continue;
-            };
-            if finding.class == FindingChangeKind::Decided && finding.now.is_none() {
-                continue;
-            }
-            let open = if finding.now.as_ref().is_some_and(|now| !now.applies) {
-                "?"
-            } else {
-                ""
-            };
-            let of = wording::describe_subject(&finding.subject);
-            let label = format!("{}{open}", latest.level.as_str());
-            let says = format!("{of}: {} ({})", latest.title, finding.rule);
-            let about = ItemRef {
-                rules: vec![finding.rule.clone()],
-                subject: Some(finding.subject.clone()),
-                ..ItemRef::default()
-            };
-            rows.push(Bullet {
-                item: about,
-                ..labelled_bullet(label, says)
-            });
+    let row = |finding: &FindingChange| {
+        let latest = finding.latest_finding_state()?;
+        if finding.class == FindingChangeKind::Decided && finding.now.is_none() {
+            return None;
         }
-        (title, rows)
+        let is_open = finding.now.as_ref().is_some_and(|now| !now.applies);
+        let of = wording::describe_subject(&finding.subject);
+        let label = format!("{}{}", latest.level, if is_open { "?" } else { "" });
+        let says = format!("{of}: {} ({})", latest.title, finding.rule);
+        Some(Bullet {
+            item: ItemRef::new(
+                String::new(),
+                std::slice::from_ref(&finding.rule),
+                &finding.subject,
+            ),
+            ..labelled_bullet(label, says)
+        })
+    };
+    PARTS.into_iter().map(move |(title, classes)| {
+        let found = changed_findings(what_if, classes).into_iter();
+        (title, found.filter_map(row).collect())
     })
 }
 
@@ -226,61 +213,44 @@ fn plan_step_change_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |step: &StepChange| {
         let label = if step.comes { "with" } else { "without" };
         let of = wording::describe_subject(&step.subject);
-        labelled_bullet(
-            label,
-            format!("{} ({of}; plan of {})", step.advice, step.target.name()),
-        )
+        let says = format!("{} ({of}; plan of {})", step.advice, step.target.name());
+        labelled_bullet(label, says)
     };
     what_if.steps.iter().map(row).collect()
 }
 
 fn withheld_advice_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |offer: &WithheldRiskyAdvice| {
-        let price = offer
-            .tradeoff
-            .as_ref()
-            .map(|price| format!(". {price}"))
-            .unwrap_or_default();
         let of = wording::describe_subject(&offer.subject);
-        labelled_bullet(
-            "option",
-            format!("{} on {of} ({}){price}", offer.advice, offer.rule),
-        )
+        let says = format!("{} on {of} ({})", offer.advice, offer.rule);
+        let says = match &offer.tradeoff {
+            Some(price) => format!("{says}. {price}"),
+            None => says,
+        };
+        labelled_bullet("option", says)
     };
     what_if.would_be_offered.iter().map(row).collect()
 }
 
 fn derived_fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
-    let assumed = |change: &&FactChange| {
-        what_if
-            .assumed
-            .iter()
-            .any(|one| one.subject == change.subject && one.fact == change.fact)
-    };
     let shown = |fact: &Option<FactState>| {
         fact.as_ref()
             .and_then(FactState::known_value)
             .map_or("unknown".to_owned(), DisplayedValue::displayed_text)
     };
-    let row = |change: &FactChange| {
-        let FactChange {
-            subject,
-            fact,
-            before,
-            now,
-            ..
-        } = change;
-        Bullet::from_sentence(format!(
-            "{fact} of {subject}: {} → {} (assumed)",
-            shown(before),
-            shown(now)
-        ))
-    };
     what_if
         .difference
         .facts
         .iter()
-        .filter(|one| !assumed(one))
-        .map(row)
+        .filter(|change| !what_if.assumes_fact(change))
+        .map(|change| {
+            Bullet::from_sentence(format!(
+                "{} of {}: {} → {} (assumed)",
+                change.fact,
+                change.subject,
+                shown(&change.before),
+                shown(&change.now)
+            ))
+        })
         .collect()
 }

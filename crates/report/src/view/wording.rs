@@ -3,37 +3,32 @@ use std::collections::BTreeSet;
 use crate::{Alternative, Plan, Report, Step, WithheldAdvice, mount_and_mkfs_options};
 use walwise_judge::rules::{Change, EffectScope, Risk};
 use walwise_model::facts::catalog::target;
-use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
+use walwise_model::facts::{Key, MissingFact, Scope, Subject, Value};
 use walwise_model::text::JoinText;
 
 /// Describes a step's change, such as `remove nobarrier; relatime → noatime`, `off → on` or `keep
 /// fdatasync`.
 pub fn step_change_text(step: &Step) -> String {
     let advice = &step.advice;
-    let now = match &advice.current {
-        Reading::Known { value, .. } => Some(advice.setting.format_config_value(value)),
-        Reading::Unknown { .. } => None,
-    };
-    match &advice.change {
-        Change::Set(value) => match now {
-            Some(now) => format!("{now} → {value}"),
-            None => value.clone(),
-        },
-        Change::Keep => match now {
-            Some(now) => format!("keep {now}"),
-            None => "keep".to_owned(),
-        },
-        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => step_list_change_text(step),
+    let now = advice
+        .current
+        .value()
+        .map(|now| advice.setting.format_config_value(now));
+    match (&advice.change, now) {
+        (Change::Set(value), Some(now)) => format!("{now} → {value}"),
+        (Change::Set(value), None) => value.clone(),
+        (Change::Keep, Some(now)) => format!("keep {now}"),
+        (Change::Keep, None) => "keep".to_owned(),
+        (Change::Add(_) | Change::Remove(_) | Change::Edit { .. }, _) => {
+            step_list_change_text(step)
+        }
     }
 }
 
 fn step_list_change_text(step: &Step) -> String {
     let advice = &step.advice;
-    let now: &[String] = match &advice.current {
-        Reading::Known {
-            value: Value::List(words),
-            ..
-        } => words,
+    let now: &[String] = match advice.current.value() {
+        Some(Value::List(words)) => words,
         _ => &[],
     };
     let mounts = advice.setting.kind.present_or_boot_mount().is_some();
@@ -65,15 +60,18 @@ fn step_list_change_text(step: &Step) -> String {
         present.join(", ")
     };
     // Removed options come first, because they are dangerous and narrow screens cut the end.
-    let gone = (!named.is_empty()).then(|| format!("remove {named}"));
-    gone.into_iter().chain(added).join_with(", ")
+    (!named.is_empty())
+        .then(|| format!("remove {named}"))
+        .into_iter()
+        .chain(added)
+        .join_with(", ")
 }
 
-/// The level of a rule before the user changed it, such as ` (critical as written)`; empty for
+/// The level of a rule before the user changed it, such as ` (originally critical)`; empty for
 /// rules that the user did not change.
 pub fn original_level_suffix(report: &Report, rule: &str) -> String {
     let was = report.pack.level_before_override(rule);
-    was.map(|was| format!(" (originally {})", was.as_str()))
+    was.map(|was| format!(" (originally {was})"))
         .unwrap_or_default()
 }
 
@@ -92,12 +90,14 @@ pub fn shared_storage_sentences(report: &Report, of: &Subject) -> Vec<String> {
         let says = format!("This target shares {what} with {}.", others.join(", "));
         (!others.is_empty()).then_some(says)
     };
-    let all = [
+    [
         ("the disks", &target::SHARES_DISK),
         ("the file system", &target::SHARES_FILE_SYSTEM),
         ("the thin pool", &target::SHARES_THIN_POOL),
-    ];
-    all.into_iter().filter_map(shares).collect()
+    ]
+    .into_iter()
+    .filter_map(shares)
+    .collect()
 }
 
 pub(crate) fn distinct_texts<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -144,39 +144,32 @@ pub(crate) fn interruption_text(risk: Risk) -> &'static str {
 /// Lists what a plan interrupts, the most severe first: `downtime of /srv`,
 /// `restart of the server on /srv/pg`.
 pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
-    let one = |(risk, on): (Risk, Vec<&Subject>)| {
+    let none = interruption_text(Risk::None);
+    let mut all = Vec::new();
+    for (risk, on) in plan.interruptions() {
         let what = interruption_text(risk);
-        let on: Vec<String> = on.into_iter().map(describe_subject).collect();
-        format!("{what} of {}", on.join(", "))
-    };
-    let interrupts =
-        |(risk, _): &(Risk, _)| interruption_text(*risk) != interruption_text(Risk::None);
-    let all: Vec<String> = plan
-        .interruptions()
-        .into_iter()
-        .filter(interrupts)
-        .map(one)
-        .collect();
-    if all.is_empty() {
-        vec!["none".to_owned()]
-    } else {
-        all
+        if what != none {
+            let on = on.into_iter().map(describe_subject).join_with(", ");
+            all.push(format!("{what} of {on}"));
+        }
     }
+    if all.is_empty() {
+        all.push(none.to_owned());
+    }
+    all
 }
 
 pub(crate) fn alternative_text(step: &Step, other: &Alternative) -> String {
-    let alike = other.rank == step.advice.rank.unwrap_or(1);
-    let place = if alike {
+    let place = if other.rank == step.advice.rank.unwrap_or(1) {
         ", with no meaningful difference"
     } else {
         ""
     };
-    let price = other
-        .tradeoff
-        .as_ref()
-        .map(|price| format!(" Trade-off: {price}"))
-        .unwrap_or_default();
-    format!("{}{place}: {}.{price}", other.value, other.title)
+    let text = format!("{}{place}: {}.", other.value, other.title);
+    match &other.tradeoff {
+        Some(price) => format!("{text} Trade-off: {price}"),
+        None => text,
+    }
 }
 
 pub(crate) fn effect_and_risk_text(affected: EffectScope, danger: Risk) -> String {
@@ -197,17 +190,16 @@ pub(crate) fn withheld_advice_text(one: &WithheldAdvice) -> String {
 }
 
 pub fn missing_fact_text(need: &MissingFact) -> String {
-    let remedy = need
-        .remedy
-        .as_ref()
-        .map(|remedy| format!("; {remedy}"))
-        .unwrap_or_default();
-    format!(
-        "{} of {}: {}{remedy}",
+    let text = format!(
+        "{} of {}: {}",
         need.fact,
         describe_subject(&need.subject),
         missing_fact_reason(need)
-    )
+    );
+    match &need.remedy {
+        Some(remedy) => format!("{text}; {remedy}"),
+        None => text,
+    }
 }
 
 pub fn missing_fact_reason(need: &MissingFact) -> String {

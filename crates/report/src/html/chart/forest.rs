@@ -31,7 +31,11 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadComparison, place: usize)
         drawn.push(right_aligned_text(
             PLOT_X[0] - 8.0,
             y + 4.0,
-            &format!("{}{}", best_mark(row), row.name),
+            &format!(
+                "{}{}",
+                if row.place.may_be_best() { "● " } else { "" },
+                row.name
+            ),
         ));
         drawn.extend(candidate_shapes(&axis, row, y));
         let rate = format_rate_or_dash(row.rate);
@@ -64,10 +68,6 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadComparison, place: usize)
     chart.into_markup(place)
 }
 
-fn best_mark(row: &ForestPlotRow) -> &'static str {
-    if row.place.may_be_best() { "● " } else { "" }
-}
-
 fn standing_text(row: &ForestPlotRow) -> &'static str {
     match row.place {
         CandidateStanding::Reference { may_be_best: true }
@@ -90,7 +90,7 @@ fn candidate_shapes(axis: &LogRatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag
             PLOT_X,
             y,
         )
-        .to_vec(),
+        .into(),
         (CandidateStanding::Reference { .. }, None) => {
             vec![svg_dot(
                 interpolate_clamped(axis.position_of_log_ratio(0.0), PLOT_X),

@@ -28,20 +28,14 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
         .filter(|(_, all)| all.len() > 1)
         .collect();
     let span = |(_, all): &(&MethodResult, Vec<f64>)| {
-        (
-            all.iter().copied().fold(f64::INFINITY, f64::min),
-            all.iter().copied().fold(0.0, f64::max),
-        )
+        let times = all.iter().copied();
+        let low = times.clone().fold(f64::INFINITY, f64::min);
+        (low, times.fold(0.0, f64::max))
     };
     let axis = LogTimeAxis::from_spans(rows.iter().map(span))?;
-    let seen = caveats_by_run(
-        measurement,
-        rows.iter()
-            .map(|(_, all)| all.len())
-            .max()
-            .unwrap_or_default(),
-    );
-    let (mut drawn, top) = legend_shapes_and_height(rows.iter().map(|(row, _)| row.method.name()));
+    let runs = rows.iter().map(|(_, all)| all.len()).max();
+    let seen = caveats_by_run(measurement, runs.unwrap_or_default());
+    let (mut drawn, top) = legend_shapes_and_height(&rows);
     let bottom = top + HEIGHT;
     drawn.extend(hatch_shapes(&seen, f64::midpoint(top, bottom)));
     drawn.extend(left_axis(axis.ticks(), PLOT_X, [top, bottom]));
@@ -63,10 +57,8 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
         let name = at.saturating_add(1).to_string();
         let time =
             |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| format_micros(*us)).unwrap_or_default();
-        let ids = caveats
-            .iter()
-            .map(|caveat| caveat.id.to_string())
-            .join_with(", ");
+        let ids = caveats.iter().map(|caveat| caveat.id.to_string());
+        let ids = ids.join_with(", ");
         std::iter::once(name)
             .chain(rows.iter().map(time))
             .chain(is_disturbed.then_some(ids))
