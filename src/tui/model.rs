@@ -146,6 +146,7 @@ impl Model {
 
     pub fn start_job(&mut self, job: Job) -> JobId {
         self.next_job += 1;
+        self.data.jobs.insert(self.next_job, job.clone());
         self.effects.push(SideEffect::Start(self.next_job, job));
         self.next_job
     }
@@ -215,8 +216,11 @@ impl Model {
         self.data.complete = true;
         self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
         self.data.report = Some(report);
-        self.data.export.drop_documents();
-        self.data.changes.drop_comparisons();
+        self.data.export.documents.clear();
+        self.data.changes.saved.result = None;
+        self.data.changes.upgrade.result = None;
+        self.data
+            .forget_jobs(|job| matches!(job, Job::Document(_) | Job::Compare(..)));
         self.data.raw = RawAnswerCache::default();
     }
 

@@ -14,6 +14,7 @@ use super::command::{self, Action, KeyCommand};
 use super::export;
 use super::export_state::SaveFormStage;
 use super::filter::Filter;
+use super::job::Job;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
@@ -247,8 +248,9 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) {
             });
         }
         Action::ListChoose => choose_in_overlay_list(model),
-        Action::NextTarget => switch_target(model, TargetContext::next_target_context),
-        Action::PreviousTarget => switch_target(model, TargetContext::previous_target_context),
+        Action::StepTarget(step) => {
+            switch_target(model, |focus, report| focus.neighbour_context(report, step));
+        }
         Action::PlanProbe => {
             if let Some(target) = model.data.focus.target.clone() {
                 model.start_planning_for_confirmation(ConfirmationRequest::Probe(target));
@@ -552,7 +554,9 @@ fn start_confirmed_job(model: &mut Model) {
                 show_screen(model, ScreenId::Probe);
                 model.start_probe(target);
             }
-            ConfirmationRequest::SaveReport => changes_jobs::start_report_save(model),
+            ConfirmationRequest::SaveReport => {
+                model.start_job(Job::SaveReport);
+            }
         }
     }
 }
