@@ -24,7 +24,6 @@ use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::settings::NewFilesystem;
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
@@ -171,25 +170,9 @@ impl Model {
         self.data.activity = BackgroundActivity::Planning { job, question };
     }
 
-    pub fn start_probe(&mut self, target: Subject) {
-        self.data.activity = BackgroundActivity::Probing {
-            job: self.start_job(Job::Probe(target.clone())),
-            target,
-            progress: None,
-            cancelled: false,
-        };
-    }
-
     pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) {
         let job = self.start_job(Job::Suppose(suppositions));
         self.data.activity = BackgroundActivity::Assuming { job };
-    }
-
-    /// Starts a job that plans a free disk with this file system; `None` restores the recommended
-    /// one.
-    pub fn start_filesystem_replan(&mut self, target: Subject, filesystem: Option<NewFilesystem>) {
-        let job = self.start_job(Job::ChooseFilesystem(target, filesystem));
-        self.data.activity = BackgroundActivity::Replanning { job };
     }
 
     /// The text field that receives typed characters.

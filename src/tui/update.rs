@@ -411,7 +411,8 @@ fn choose_filesystem(model: &mut Model, chosen: usize) {
     if let (Some(choice), Some(target)) = (choice, model.data.focus.target.clone()) {
         let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
         model.overlay = None;
-        model.start_filesystem_replan(target, filesystem);
+        let job = model.start_job(Job::ChooseFilesystem(target, filesystem));
+        model.data.activity = BackgroundActivity::Replanning { job };
     }
 }
 
@@ -552,7 +553,12 @@ fn start_confirmed_job(model: &mut Model) {
         match question {
             ConfirmationRequest::Probe(target) => {
                 show_screen(model, ScreenId::Probe);
-                model.start_probe(target);
+                model.data.activity = BackgroundActivity::Probing {
+                    job: model.start_job(Job::Probe(target.clone())),
+                    target,
+                    progress: None,
+                    cancelled: false,
+                };
             }
             ConfirmationRequest::SaveReport => {
                 model.start_job(Job::SaveReport);

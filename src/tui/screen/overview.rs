@@ -383,7 +383,7 @@ impl PageContext<'_> {
             row.topic,
             commit_latency::live_or_last_measurement(self.data),
         ) {
-            (Topic::CommitLatency, None) => commit_latency::measure_hint_or_reason(self.data).0,
+            (Topic::CommitLatency, None) => commit_latency::measure_hint_or_reason(self.data),
             _ => row.recommended.clone(),
         }
     }
@@ -397,13 +397,7 @@ impl PageContext<'_> {
             HEADING,
             &format!("{}   {when}", measurement.paced_conditions_text()),
         );
-        commit_latency::MethodTable {
-            data: self.data,
-            report: self.report,
-            measurement,
-            room: columns,
-        }
-        .push_method_table(page);
+        self.push_method_table(page, measurement);
         let mut details = DetailLines::new(columns);
         let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));

@@ -160,13 +160,7 @@ impl PageContext<'_> {
             Span::styled(HEADING, BOLD),
             Span::styled(format!("   {}", measurement.paced_conditions_text()), DIM),
         ])]);
-        let rows = commit_latency::MethodTable {
-            data: self.data,
-            report: self.report,
-            measurement,
-            room: self.room.columns,
-        };
-        rows.push_method_table(page);
+        self.push_method_table(page, measurement);
         let tails = self.tail_latency_lines(measurement);
         self.push_charts(page, measurement, histogram, tails.len());
         page.push_text_block(tails);
