@@ -136,6 +136,7 @@ mod sidebar {
 
     use super::click_map::{ClickMap, ClickTarget};
     use super::theme::DIM;
+    use super::viewport::SIDEBAR_WIDTH;
     use super::widgets::area;
 
     #[derive(Clone, Debug)]
@@ -146,29 +147,18 @@ mod sidebar {
         pub target: Option<usize>,
     }
 
-    #[derive(Clone, Debug)]
-    pub struct Sidebar {
-        /// Rows beyond the height of the page are not drawn.
-        pub rows: Vec<SidebarRow>,
-        /// Width in columns, including the vertical line at the right.
-        pub width: u16,
-    }
-
-    impl Sidebar {
-        /// Draws the column and returns the area that is left for the page.
-        pub fn draw_sidebar(&self, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) -> Rect {
-            let (left, rest) = area::split_left(area, self.width);
-            let (edge, inner) = area::split_right(left, 1);
-            for row in edge.rows() {
-                Span::styled("│", DIM).render(row, buffer);
+    /// Rows beyond the height of the page are not drawn.
+    pub fn draw_sidebar(rows: &[SidebarRow], area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+        let (left, _) = area::split_left(area, SIDEBAR_WIDTH);
+        let (edge, inner) = area::split_right(left, 1);
+        for row in edge.rows() {
+            Span::styled("│", DIM).render(row, buffer);
+        }
+        for (row, place) in rows.iter().zip(inner.rows()) {
+            (&row.line).render(place, buffer);
+            if let Some(target) = row.target {
+                hits.add_area(place, ClickTarget::Target(target));
             }
-            for (row, place) in self.rows.iter().zip(inner.rows()) {
-                (&row.line).render(place, buffer);
-                if let Some(target) = row.target {
-                    hits.add_area(place, ClickTarget::Target(target));
-                }
-            }
-            rest
         }
     }
 }
@@ -237,7 +227,7 @@ mod raw_answers {
 
     use std::collections::BTreeMap;
 
-    use super::job::{Job, JobResult};
+    use super::job::Job;
     use super::page::PageBlock;
     use crate::facts::{Reading, Source, catalog};
     use crate::report::Report;
@@ -265,15 +255,8 @@ mod raw_answers {
             (!is_known).then_some(Job::Raw(source, value))
         }
 
-        /// Stores the lines of a raw answer; returns any other result unchanged.
-        pub fn store_raw_answer_result(&mut self, result: JobResult) -> Option<JobResult> {
-            match result {
-                JobResult::Raw(source, value, lines) => {
-                    self.0.insert((source.to_string(), value), lines);
-                    None
-                }
-                other => Some(other),
-            }
+        pub fn insert_lines(&mut self, source: &Source, value: String, lines: Vec<String>) {
+            self.0.insert((source.to_string(), value), lines);
         }
     }
 
@@ -321,7 +304,7 @@ use std::time::{Duration, Instant};
 
 pub use assumptions::{AssumedFact, AssumedHost};
 pub use job::{
-    ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
+    ChangedFacts, ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
     ReferenceComparison, SaveOutcome, SaveRequest,
 };
 pub use msg::ExitReason;
@@ -475,9 +458,10 @@ fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Opt
 
 fn draw_model(display: &mut dyn TerminalDisplay, model: &mut Model) -> io::Result<()> {
     let mut hits = ClickMap::default();
-    // Caches the drawn page, because the next key press acts on it.
-    model.cache_page(model.current_page_view().page);
-    display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
+    let view = model.current_page_view();
+    display.draw(&mut |buffer| hits = frame::draw_page_view(model, &view, buffer))?;
+    // The next key press acts on the drawn page.
+    model.cache_page(view.page);
     model.hits = hits;
     model.dirty = RedrawUrgency::No;
     Ok(())

@@ -239,7 +239,7 @@ impl InteractiveWorker {
     fn probe_plan(&self, target: &Subject) -> Result<ProbePlan, String> {
         self.with_loaded_host(|LoadedHost { session, .. }| {
             if !session.live {
-                return Err("only the host itself can be measured, not a capture".to_owned());
+                return Err("a capture cannot be measured".to_owned());
             }
             let (facts, _) = session.derived_facts_and_verdicts();
             if !session::measurable_targets_wal_first(&facts).contains(target) {
@@ -281,7 +281,7 @@ impl Worker for InteractiveWorker {
                 let lines = self.with_loaded_host(|loaded| {
                     Ok(session::raw_answer_lines(&loaded.machine, source, value))
                 });
-                JobResult::Raw(source.clone(), value.clone(), lines.unwrap_or_default())
+                JobResult::Raw(lines.unwrap_or_default())
             }
             Job::Document(format) => {
                 JobResult::Document(format.render(&self.build_report()?)?.into())

@@ -1,14 +1,18 @@
 //! Comparisons with a saved report or an upgrade, and the watch for changes of the host.
 
-use super::changes_state::{ChangedFacts, ComparisonState, ReferenceList};
-use super::job::{ComparisonReference, HostChange, Job, JobId, JobResult, SaveOutcome};
+use super::changes_state::{ComparisonState, ReferenceList};
+use super::export;
+use super::job::{ComparisonReference, HostChange, Job, JobResult, SaveOutcome};
 use super::model::{Model, Overlay};
 use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 
 pub fn open_reference_list(model: &mut Model, of: ComparisonReference) {
-    model.data.changes.list_job = Some(model.start_job(Job::ListReferences(of)));
+    model
+        .data
+        .forget_jobs(|job| matches!(job, Job::ListReferences(_)));
+    model.start_job(Job::ListReferences(of));
     model.overlay = Some(Overlay::References(ReferenceList {
         of,
         choices: None,
@@ -25,17 +29,16 @@ pub fn try_choose_reference(model: &mut Model) -> bool {
     let Ok(name) = list.chosen_reference_name() else {
         return false;
     };
-    let state = model.data.changes.comparison_mut(list.of);
-    *state = ComparisonState {
+    let of = list.of;
+    model
+        .data
+        .forget_jobs(|job| matches!(job, Job::Compare(with, _) if *with == of));
+    *model.data.changes.comparison_mut(of) = ComparisonState {
         chosen: Some(name),
-        ..ComparisonState::default()
+        result: None,
     };
     model.overlay = None;
     true
-}
-
-pub fn start_report_save(model: &mut Model) {
-    model.data.changes.save_job = Some(model.start_job(Job::SaveReport));
 }
 
 /// Comparisons start only on the screen Changes, and the watch only on a live host.
@@ -44,100 +47,57 @@ pub fn start_comparison_and_watch_jobs(model: &mut Model) {
         return;
     };
     let is_read = !matches!(model.data.activity, BackgroundActivity::Collecting { .. });
-    if report.host.live && is_read && model.data.changes.watch_job.is_none() {
-        model.data.changes.watch_job = Some(model.start_job(Job::Watch));
+    let is_watched = || model.data.is_job_running(|job| matches!(job, Job::Watch));
+    if report.host.live && is_read && !is_watched() {
+        model.start_job(Job::Watch);
     }
     if model.screen != ScreenId::Changes {
         return;
     }
     for with in ComparisonReference::ALL {
+        let is_running = model.data.is_comparison_running(with);
         let state = model.data.changes.comparison_mut(with);
         let is_wanted = with == ComparisonReference::SavedReport || state.chosen.is_some();
-        if is_wanted && state.job.is_none() && state.result.is_none() {
+        if is_wanted && !is_running && state.result.is_none() {
             let job = Job::Compare(with, state.chosen.clone());
-            let job = model.start_job(job);
-            model.data.changes.comparison_mut(with).job = Some(job);
+            model.start_job(job);
         }
     }
 }
 
-/// Takes the result of a job of this module, and returns whether facts of the host have changed.
-/// The error is the result of another job.
-pub fn consume_changes_result(
-    model: &mut Model,
-    from: JobId,
-    result: JobResult,
-) -> Result<bool, JobResult> {
-    let changes = &mut model.data.changes;
-    if changes.watch_job == Some(from) {
-        // A failed watch would fail again, so the next one starts only after a rescan.
-        if let JobResult::Moved(moved) = result {
-            changes.watch_job = None;
-            // A running rescan reads this change too.
-            if !matches!(model.data.activity, BackgroundActivity::Collecting { .. }) {
-                show_host_change(model, *moved);
-                return Ok(true);
-            }
-        }
-    } else if changes.save_job == Some(from) {
-        changes.save_job = None;
-        show_report_save_result(model, result);
-    } else if changes.list_job == Some(from) {
-        changes.list_job = None;
-        if let Some(Overlay::References(list)) = &mut model.overlay {
-            list.choices = Some(match result {
-                JobResult::References(choices) => Ok(choices),
-                JobResult::Failed(why) => Err(why),
-                other => return Err(other),
-            });
-        }
-    } else {
-        let mut of_job = ComparisonReference::ALL.into_iter();
-        let Some(with) = of_job.find(|with| changes.comparison_mut(*with).job == Some(from)) else {
-            return Err(result);
-        };
-        let state = changes.comparison_mut(with);
-        state.job = None;
-        state.result = Some(match result {
-            JobResult::Comparison(compared) => Ok(compared),
+pub fn show_reference_choices(model: &mut Model, result: JobResult) {
+    if let Some(Overlay::References(list)) = &mut model.overlay {
+        list.choices = Some(match result {
+            JobResult::References(choices) => Ok(choices),
             JobResult::Failed(why) => Err(why),
-            other => return Err(other),
+            _ => return,
         });
-        if let Some(Ok(Some(compared))) = &state.result {
-            state.chosen = Some(compared.name.clone());
-        }
     }
-    Ok(false)
 }
 
-fn show_host_change(model: &mut Model, moved: HostChange) {
-    let HostChange {
-        report,
-        facts,
-        sentences,
-        sections,
-    } = moved;
-    model.show_report(Box::new(report));
-    model.data.changes.moved = (!sentences.is_empty()).then_some(ChangedFacts {
-        facts,
-        sentences,
-        sections,
-    });
-}
-
-fn show_report_save_result(model: &mut Model, result: JobResult) {
-    let saved = &mut model.data.changes.saved;
-    model.notice = Some(match result {
-        JobResult::Saved(SaveOutcome::At(path)) => {
-            // The first saved report becomes the baseline; a later one only enters the list.
-            saved.result = saved
-                .result
-                .take()
-                .filter(|shown| !matches!(shown, Ok(None)));
-            format!("saved: {path}")
-        }
-        JobResult::Saved(SaveOutcome::Exists(path)) => format!("not saved: {path} already exists"),
-        JobResult::Failed(why) => format!("not saved: {why}"),
+pub fn show_comparison(model: &mut Model, with: ComparisonReference, result: JobResult) {
+    let state = model.data.changes.comparison_mut(with);
+    state.result = Some(match result {
+        JobResult::Comparison(compared) => Ok(compared),
+        JobResult::Failed(why) => Err(why),
         _ => return,
     });
+    if let Some(Ok(Some(compared))) = &state.result {
+        state.chosen = Some(compared.name.clone());
+    }
+}
+
+pub fn show_host_change(model: &mut Model, HostChange { report, changed }: HostChange) {
+    model.show_report(Box::new(report));
+    let is_changed = !changed.sentences.is_empty();
+    model.data.changes.moved = is_changed.then_some(changed);
+}
+
+pub fn show_report_save_result(model: &mut Model, result: &JobResult) {
+    model.notice = export::save_notice(result);
+    let saved = &mut model.data.changes.saved.result;
+    // The first saved report becomes the baseline; a later one only enters the list.
+    if matches!(result, JobResult::Saved(SaveOutcome::At(_))) && matches!(saved, Some(Ok(None))) {
+        *saved = None;
+    }
 }

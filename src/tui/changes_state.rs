@@ -1,34 +1,19 @@
-use std::collections::BTreeSet;
-
-use super::job::{ComparisonReference, JobId, ReferenceChoice, ReferenceComparison};
+use super::job::{ChangedFacts, ComparisonReference, ReferenceChoice, ReferenceComparison};
 use super::widgets::text_field::TextField;
-use crate::facts::Subject;
-use crate::report::view::Section;
 
 #[derive(Clone, Debug, Default)]
 pub struct ChangesScreenState {
     pub saved: ComparisonState,
     pub upgrade: ComparisonState,
     pub moved: Option<ChangedFacts>,
-    pub list_job: Option<JobId>,
-    pub save_job: Option<JobId>,
-    pub watch_job: Option<JobId>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct ComparisonState {
     /// `None` for the newest saved report.
     pub chosen: Option<String>,
-    pub job: Option<JobId>,
     /// Outcome of the comparison: `None` before it ends, an inner `None` if no report is saved.
     pub result: Option<Result<Option<Box<ReferenceComparison>>, String>>,
-}
-
-#[derive(Clone, Debug)]
-pub struct ChangedFacts {
-    pub facts: BTreeSet<(Subject, &'static str)>,
-    pub sentences: Vec<String>,
-    pub sections: Vec<Section>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,14 +31,6 @@ impl ChangesScreenState {
         match with {
             ComparisonReference::SavedReport => &mut self.saved,
             ComparisonReference::Upgrade => &mut self.upgrade,
-        }
-    }
-
-    /// Called when the report is replaced. The user's choices stay.
-    pub fn drop_comparisons(&mut self) {
-        for with in ComparisonReference::ALL {
-            let state = self.comparison_mut(with);
-            (state.job, state.result) = (None, None);
         }
     }
 }

@@ -57,8 +57,8 @@ pub enum Action {
     Sources,
     Show(ScreenId),
     AskTarget,
-    NextTarget,
-    PreviousTarget,
+    /// Number of places in the list of targets.
+    StepTarget(isize),
     /// Asks the user to confirm what the probe would write.
     PlanProbe,
     /// Asks the user to confirm where the report would be saved.
@@ -113,6 +113,10 @@ impl KeyCommand {
     fn enabled_if(self, enabled: Result<(), impl Into<String>>) -> Self {
         let enabled = enabled.map_err(Into::into);
         Self { enabled, ..self }
+    }
+
+    pub fn footer_key_and_label(&self) -> (&'static str, &'static str) {
+        self.footer.split_once(' ').unwrap_or((self.footer, ""))
     }
 }
 
@@ -294,14 +298,14 @@ const MOTIONS: [KeyCommand; 6] = [
     ),
 ];
 
-/// Motions with named keys, such as `up`. Letters are not included, because they are typed into a
-/// text field.
-const NAMED_KEY_MOTIONS: [KeyCommand; 4] = [
-    key("up", "up", "", Move, Action::Go(Motion::Up)),
-    key("down", "down", "↑↓ choose", Move, Action::Go(Motion::Down)),
-    key("pgup", "page up", "", Move, Action::Go(Motion::PageUp)),
-    key("pgdn", "page down", "", Move, Action::Go(Motion::PageDown)),
-];
+/// Motions by the first of their keys. The other keys, such as letters, edit a text field.
+fn text_field_motions() -> Vec<KeyCommand> {
+    let first_key_only = |motion: KeyCommand| KeyCommand {
+        keys: motion.keys.split(' ').next().unwrap_or_default(),
+        ..motion
+    };
+    MOTIONS.map(first_key_only).into()
+}
 
 fn issue_jump_commands(view: &PageView) -> [KeyCommand; 2] {
     let has_issue = view.focused_page().0.has_block_with_issue();
@@ -347,12 +351,8 @@ fn list_overlay_commands(
     footer: &'static str,
     enabled: Result<(), impl Into<String>>,
 ) -> Vec<KeyCommand> {
-    let mut all = Vec::from(NAMED_KEY_MOTIONS);
-    all.extend([
-        key("home", "to the top", "", Move, Action::Go(Motion::Top)),
-        key("end", "to the bottom", "", Move, Action::Go(Motion::Bottom)),
-        key("enter", label, footer, Selection, Action::ListChoose).enabled_if(enabled),
-    ]);
+    let mut all = text_field_motions();
+    all.push(key("enter", label, footer, Selection, Action::ListChoose).enabled_if(enabled));
     all
 }
 
@@ -385,7 +385,7 @@ const TEXT_DELETIONS: [KeyCommand; 2] = [
 ];
 
 fn commands_while_typing_filter() -> Vec<KeyCommand> {
-    let mut all = Vec::from(NAMED_KEY_MOTIONS);
+    let mut all = text_field_motions();
     all.extend(TEXT_DELETIONS);
     all.extend([
         key(
@@ -499,8 +499,8 @@ fn screen_and_target_commands(model: &Model) -> Vec<KeyCommand> {
     let several = require(model.data.focus.place.1 > 1, "there is only one target");
     let targets = [
         key("t", "targets", "t targets", View, Action::AskTarget),
-        key("]", "next target", "", View, Action::NextTarget),
-        key("[", "previous target", "", View, Action::PreviousTarget),
+        key("]", "next target", "", View, Action::StepTarget(1)),
+        key("[", "previous target", "", View, Action::StepTarget(-1)),
     ];
     all.extend(targets.map(|command| command.enabled_if(several)));
     all
@@ -526,20 +526,22 @@ pub fn filter_targets<'m>(
     all.filter(move |(_, target)| filter.matches(&target.title))
 }
 
-pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
+pub fn newcomer_hints(model: &Model, view: &PageView) -> Vec<(&'static str, &'static str)> {
     const MAX_HINTS: usize = 3;
-    let all = screen_commands(model, &model.current_page_view());
+    let all = screen_commands(model, view);
     let usable = |key: &&'static str| {
         let is_it = |command: &&KeyCommand| {
             command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key)
         };
         let command = all.iter().find(is_it)?;
+        let (_, label) = command.footer_key_and_label();
         Some((
             *key,
-            command
-                .footer
-                .split_once(' ')
-                .map_or(command.label, |(_, label)| label),
+            if label.is_empty() {
+                command.label
+            } else {
+                label
+            },
         ))
     };
     let wanted = ["p", "enter", "t", "2"];

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::export_state::{ExportDocument, SaveForm, SaveFormStage};
-use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
+use super::job::{Job, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
 use super::page::PaneFocus;
 use super::screen_data::ScreenData;
@@ -48,12 +48,13 @@ pub fn start_rendering_shown_document(model: &mut Model) {
     let format = selected_format(model);
     if model.screen == ScreenId::Export
         && model.current_page_state().focus != PaneFocus::List
-        && model.data.export.render_job.is_none()
+        && !model
+            .data
+            .is_job_running(|job| matches!(job, Job::Document(_)))
         && check_can_export(&model.data).is_ok()
         && !model.data.export.documents.contains_key(&format)
     {
-        let job = model.start_job(Job::Document(format));
-        model.data.export.render_job = Some((job, format));
+        model.start_job(Job::Document(format));
     }
 }
 
@@ -90,64 +91,52 @@ pub fn start_document_save(model: &mut Model, replace: bool) {
         name: form.name.text().to_owned(),
         replace,
     };
-    model.data.export.save_job = Some(model.start_job(Job::Save(save)));
+    model.data.forget_jobs(|job| matches!(job, Job::Save(_)));
+    model.start_job(Job::Save(save));
 }
 
-/// Consumes the result of a rendering or saving job; returns any other result.
-pub fn consume_export_result(
-    model: &mut Model,
-    from: JobId,
-    result: JobResult,
-) -> Option<JobResult> {
-    let export = &mut model.data.export;
-    if let Some((_, format)) = export.render_job.filter(|(job, _)| *job == from) {
-        export.render_job = None;
-        let made = match result {
-            JobResult::Document(text) => Ok(ExportDocument {
-                lines: text.lines().count(),
-                text,
-            }),
-            JobResult::Failed(why) => Err(why),
-            _ => return None,
-        };
-        export.documents.insert(format, made);
-        return None;
-    }
-    if export.save_job == Some(from) {
-        export.save_job = None;
-        show_save_result(model, result);
-        return None;
-    }
-    Some(result)
-}
-
-fn show_save_result(model: &mut Model, result: JobResult) {
-    let waiting = match &mut model.overlay {
-        Some(Overlay::Save(form)) if form.stage == SaveFormStage::Saving => Some(form),
-        _ => None,
-    };
-    let said = match (result, waiting) {
-        (JobResult::Saved(SaveOutcome::At(path)), waiting) => {
-            let said = format!("saved: {path}");
-            if waiting.is_some() {
-                model.overlay = None;
-            }
-            model.data.export.saved_notice = Some(said.clone());
-            said
-        }
-        (JobResult::Saved(SaveOutcome::Exists(path)), Some(form)) => {
-            return form.stage = SaveFormStage::Exists(path);
-        }
-        (JobResult::Saved(SaveOutcome::Exists(path)), None) => {
-            format!("not saved: {path} already exists")
-        }
-        (JobResult::Failed(why), Some(form)) => {
-            return form.stage = SaveFormStage::Naming(Some(why));
-        }
-        (JobResult::Failed(why), None) => format!("not saved: {why}"),
+pub fn show_document(model: &mut Model, format: Format, result: JobResult) {
+    let made = match result {
+        JobResult::Document(text) => Ok(ExportDocument {
+            lines: text.lines().count(),
+            text,
+        }),
+        JobResult::Failed(why) => Err(why),
         _ => return,
     };
-    model.notice = Some(said);
+    model.data.export.documents.insert(format, made);
+}
+
+pub fn show_save_result(model: &mut Model, result: JobResult) {
+    let said = save_notice(&result);
+    if matches!(result, JobResult::Saved(SaveOutcome::At(_))) {
+        model.data.export.saved_notice.clone_from(&said);
+    }
+    if let Some(Overlay::Save(form)) = &mut model.overlay
+        && form.stage == SaveFormStage::Saving
+    {
+        match result {
+            JobResult::Saved(SaveOutcome::Exists(path)) => {
+                return form.stage = SaveFormStage::Exists(path);
+            }
+            JobResult::Failed(why) => return form.stage = SaveFormStage::Naming(Some(why)),
+            JobResult::Saved(SaveOutcome::At(_)) => model.overlay = None,
+            _ => {}
+        }
+    }
+    model.notice = said;
+}
+
+/// The outcome of a job that saves a file.
+pub fn save_notice(result: &JobResult) -> Option<String> {
+    match result {
+        JobResult::Saved(SaveOutcome::At(path)) => Some(format!("saved: {path}")),
+        JobResult::Saved(SaveOutcome::Exists(path)) => {
+            Some(format!("not saved: {path} already exists"))
+        }
+        JobResult::Failed(why) => Some(format!("not saved: {why}")),
+        _ => None,
+    }
 }
 
 fn proposed_file_name(report: &Report, format: Format) -> String {

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::job::JobId;
 use super::widgets::text_field::TextField;
 use crate::report::Format;
 
@@ -9,18 +8,10 @@ use crate::report::Format;
 pub struct ExportState {
     /// An error states why the format cannot be rendered.
     pub documents: BTreeMap<Format, Result<ExportDocument, String>>,
-    pub render_job: Option<(JobId, Format)>,
-    pub save_job: Option<JobId>,
     pub saved_notice: Option<String>,
 }
 
 impl ExportState {
-    /// Called when the report is replaced. The notice about a saved file stays.
-    pub fn drop_documents(&mut self) {
-        self.documents.clear();
-        self.render_job = None;
-    }
-
     /// `None` until the document is rendered.
     pub fn rendered_document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents

@@ -29,39 +29,43 @@ pub const MIN_SIZE: Size = Size {
 const MIN_HOST_WIDTH: usize = 24;
 
 pub fn draw(model: &Model, buffer: &mut Buffer) -> ClickMap {
+    draw_page_view(model, &model.current_page_view(), buffer)
+}
+
+/// `view` is the current one of the model.
+pub fn draw_page_view(model: &Model, view: &PageView, buffer: &mut Buffer) -> ClickMap {
     let mut hits = ClickMap::default();
     let area = *buffer.area();
     if area.width < MIN_SIZE.width || area.height < MIN_SIZE.height {
         draw_too_small_notice(area, buffer);
     } else {
-        draw_whole_screen(model, &mut hits, buffer);
+        draw_whole_screen(model, view, &mut hits, buffer);
     }
     apply_options(model.data.options, buffer);
     hits
 }
 
-fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
+fn draw_whole_screen(model: &Model, view: &PageView, hits: &mut ClickMap, buffer: &mut Buffer) {
     let area = *buffer.area();
     let parts = frame_layout(area.as_size());
     draw_header(model, parts.header, hits, buffer);
     draw_tabs(model, parts.tabs, hits, buffer);
     area::draw_horizontal_line(parts.rule, buffer);
     draw_assumption_or_change_banner(model, parts.rule, buffer);
-    let view = model.current_page_view();
     let state = &view.state;
     let body = page_area(model.size, state.filter.is_some());
     view.draw(body, hits, buffer);
     if let Some(filter) = &state.filter {
         draw_search_row(filter, parts.body, buffer);
     }
-    draw_status_row(model, view.hidden_lines_below(), &parts, hits, buffer);
+    draw_status_row(model, view, &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing_filter() {
         // Overlays and text fields receive all keys and clicks, so the areas below them are no
         // longer clickable.
         hits.clear_areas();
     }
-    draw_footer(model, &view, parts.footer, hits, buffer);
-    overlay::draw_open_overlay(model, parts.body, hits, buffer);
+    draw_footer(model, view, parts.footer, hits, buffer);
+    overlay::draw_open_overlay(model, view, parts.body, hits, buffer);
 }
 
 fn draw_search_row(filter: &Filter, body: Rect, buffer: &mut Buffer) {
@@ -259,12 +263,13 @@ fn fitting_assumption_text(one: &FactAssumption, room: usize) -> String {
 /// the row also covers rows above it.
 fn draw_status_row(
     model: &Model,
-    hidden: usize,
+    view: &PageView,
     parts: &FrameLayout,
     hits: &mut ClickMap,
     buffer: &mut Buffer,
 ) {
     let room = usize::from(parts.status.width).saturating_sub(4);
+    let hidden = view.hidden_lines_below();
     let more = if hidden > 0 {
         format!(" ↓ {hidden} more ")
     } else {
@@ -273,7 +278,22 @@ fn draw_status_row(
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
     let busy = activity_line(model).map(|line| text::truncate_to_width(&line, beside));
     let is_quiet = busy.is_none() && model.notice.is_none();
-    let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
+    let is_newcomer = is_quiet && model.shows_hints && model.data.complete;
+    let page_hints = || {
+        let add = |all: String, hint: &String| match all.as_str() {
+            "" => hint.clone(),
+            all => format!("{all} · {hint}"),
+        };
+        let wanted = view.page.hints.iter().filter(|_| !is_newcomer);
+        wanted.fold(String::new(), |fitting, hint| {
+            let longer = add(fitting.clone(), hint);
+            let fits = text::width(&longer) <= beside;
+            if fits { longer } else { fitting }
+        })
+    };
+    let said = busy
+        .or_else(|| model.notice.clone())
+        .unwrap_or_else(page_hints);
     let (last, lines) = if text::width(&said) <= beside {
         (said, Vec::new())
     } else {
@@ -284,8 +304,12 @@ fn draw_status_row(
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
     }
-    if is_quiet && model.shows_hints && model.data.complete {
-        draw_newcomer_hints(model, inner, hits, buffer);
+    if is_newcomer {
+        command::newcomer_hints(model, view)
+            .into_iter()
+            .fold(inner, |rest, (key, label)| {
+                draw_key_hint((key, label), key, rest, hits, buffer)
+            });
     }
     let (right, _) = area::split_right(inner, area::saturating_columns(text::width(&more)));
     Span::raw(more).render(right, buffer);
@@ -299,20 +323,6 @@ fn draw_status_row(
     }
     for (line, row) in lines.into_iter().zip(area::inset_sides(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
-    }
-}
-
-fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-    for (key, label) in command::newcomer_hints(model) {
-        let line = Line::from(vec![
-            Span::raw(" "),
-            Span::styled(key, ACCENT),
-            Span::raw(format!(" {label}  ")),
-        ]);
-        let (place, after) = area::split_left(rest, area::saturating_columns(line.width()));
-        line.render(place, buffer);
-        hits.add_key_area(place, key);
-        rest = after;
     }
 }
 
@@ -379,30 +389,40 @@ fn draw_footer(
     let room = usize::from(area.width)
         .saturating_sub(right)
         .saturating_sub(2);
-    let mut rest = area;
-    for command in fitting_commands(&others, room).iter().chain(&program) {
-        let (key, label) = footer_key_and_label(command);
-        let (place, after) = area::split_left(
+    let shown = fitting_commands(&others, room).iter().chain(&program);
+    shown.fold(area, |rest, command| {
+        draw_key_hint(
+            command.footer_key_and_label(),
+            command.keys,
             rest,
-            area::saturating_columns(footer_command_width(command)),
-        );
-        let key = Span::styled(key, ACCENT);
-        Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
-            .render(place, buffer);
-        hits.add_key_area(place, command.keys);
-        rest = after;
-    }
+            hits,
+            buffer,
+        )
+    });
 }
 
-fn footer_key_and_label(command: &KeyCommand) -> (&'static str, &'static str) {
-    command
-        .footer
-        .split_once(' ')
-        .unwrap_or((command.footer, ""))
+/// Draws a key and its label as a clickable area that acts like the first of `keys`. Returns the
+/// rest of the row.
+pub fn draw_key_hint(
+    (key, label): (&str, &str),
+    keys: &str,
+    row: Rect,
+    hits: &mut ClickMap,
+    buffer: &mut Buffer,
+) -> Rect {
+    let line = Line::from(vec![
+        Span::raw(" "),
+        Span::styled(key, ACCENT),
+        Span::raw(format!(" {label}  ")),
+    ]);
+    let (place, rest) = area::split_left(row, area::saturating_columns(line.width()));
+    line.render(place, buffer);
+    hits.add_key_area(place, keys);
+    rest
 }
 
 fn footer_command_width(command: &KeyCommand) -> usize {
-    let (key, label) = footer_key_and_label(command);
+    let (key, label) = command.footer_key_and_label();
     text::width(key) + text::width(label) + 4
 }
 

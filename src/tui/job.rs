@@ -68,10 +68,15 @@ pub struct ReferenceComparison {
     pub sections: Vec<Section>,
 }
 
-/// Report of the host after facts of `/proc` and `/sys` were read again, with the differences.
+/// Report of the host after facts of `/proc` and `/sys` were read again.
 #[derive(Clone, Debug)]
 pub struct HostChange {
     pub report: Report,
+    pub changed: ChangedFacts,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ChangedFacts {
     /// Facts that differ from the last rescan; empty once all have their values of that time again.
     pub facts: BTreeSet<(Subject, &'static str)>,
     pub sentences: Vec<String>,
@@ -97,8 +102,8 @@ pub enum JobResult {
     /// Lines that describe what a probe would write, for the user to confirm.
     Plan(Vec<String>),
     AssumedHost(Box<AssumedHost>),
-    /// A source, a value, and the recorded lines from which the value was read.
-    Raw(Source, String, Vec<String>),
+    /// The recorded lines from which a value was read.
+    Raw(Vec<String>),
     Document(Arc<str>),
     Saved(SaveOutcome),
     References(Vec<ReferenceChoice>),

@@ -24,7 +24,6 @@ use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::settings::NewFilesystem;
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
@@ -146,6 +145,7 @@ impl Model {
 
     pub fn start_job(&mut self, job: Job) -> JobId {
         self.next_job += 1;
+        self.data.jobs.insert(self.next_job, job.clone());
         self.effects.push(SideEffect::Start(self.next_job, job));
         self.next_job
     }
@@ -170,25 +170,9 @@ impl Model {
         self.data.activity = BackgroundActivity::Planning { job, question };
     }
 
-    pub fn start_probe(&mut self, target: Subject) {
-        self.data.activity = BackgroundActivity::Probing {
-            job: self.start_job(Job::Probe(target.clone())),
-            target,
-            progress: None,
-            cancelled: false,
-        };
-    }
-
     pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) {
         let job = self.start_job(Job::Suppose(suppositions));
         self.data.activity = BackgroundActivity::Assuming { job };
-    }
-
-    /// Starts a job that plans a free disk with this file system; `None` restores the recommended
-    /// one.
-    pub fn start_filesystem_replan(&mut self, target: Subject, filesystem: Option<NewFilesystem>) {
-        let job = self.start_job(Job::ChooseFilesystem(target, filesystem));
-        self.data.activity = BackgroundActivity::Replanning { job };
     }
 
     /// The text field that receives typed characters.
@@ -215,8 +199,11 @@ impl Model {
         self.data.complete = true;
         self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
         self.data.report = Some(report);
-        self.data.export.drop_documents();
-        self.data.changes.drop_comparisons();
+        self.data.export.documents.clear();
+        self.data.changes.saved.result = None;
+        self.data.changes.upgrade.result = None;
+        self.data
+            .forget_jobs(|job| matches!(job, Job::Document(_) | Job::Compare(..)));
         self.data.raw = RawAnswerCache::default();
     }
 

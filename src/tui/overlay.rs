@@ -2,8 +2,6 @@
 
 mod lists;
 
-use std::ops::Range;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -11,10 +9,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
 use super::click_map::{ClickMap, ClickTarget};
+use super::command::{self, KeyCommand};
 use super::export_state::{SaveForm, SaveFormStage};
+use super::frame::draw_key_hint;
 use super::model::{Model, Overlay};
+use super::page_view::PageView;
 use super::screen_data::ConfirmationRequest;
-use super::theme::{ACCENT, BOLD, DIM, DOUBT, PLAIN, SELECTED};
+use super::theme::{BOLD, DIM, DOUBT, PLAIN, SELECTED};
+use super::widgets::columns::{Column, StyledText, align_rows};
 use super::widgets::{area, text};
 
 const WIDTH: u16 = 76;
@@ -35,14 +37,21 @@ impl Canvas<'_> {
     }
 }
 
-pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+pub fn draw_open_overlay(
+    model: &Model,
+    view: &PageView,
+    area: Rect,
+    hits: &mut ClickMap,
+    buffer: &mut Buffer,
+) {
     let canvas = &mut Canvas { area, hits, buffer };
+    let commands = || command::current_commands(model, view);
     match &model.overlay {
         None => {}
         Some(Overlay::Confirm { question, plan }) => {
-            draw_confirmation(question, plan, canvas);
+            draw_confirmation(question, plan, &commands(), canvas);
         }
-        Some(Overlay::Save(form)) => draw_save_dialog(form, canvas),
+        Some(Overlay::Save(form)) => draw_save_dialog(form, &commands(), canvas),
         Some(Overlay::Help { filter, chosen }) => {
             lists::draw_help(model, filter, *chosen, canvas);
         }
@@ -65,31 +74,30 @@ pub fn entries_per_page(body: u16) -> usize {
 fn draw_confirmation(
     asked: &ConfirmationRequest,
     plan: &Result<Vec<String>, String>,
+    commands: &[KeyCommand],
     canvas: &mut Canvas<'_>,
 ) {
     let room = canvas.text_room(WIDTH);
-    let (title, yes) = match (asked, plan) {
-        (ConfirmationRequest::Probe(target), Ok(_)) => {
-            (format!("Probe of {}", target.name()), "start")
-        }
+    let title = match (asked, plan) {
+        (ConfirmationRequest::Probe(target), Ok(_)) => format!("Probe of {}", target.name()),
         (ConfirmationRequest::Probe(target), Err(_)) => {
-            (format!("{} cannot be probed", target.name()), "")
+            format!("{} cannot be probed", target.name())
         }
-        (ConfirmationRequest::SaveReport, Ok(_)) => ("Save this report".to_owned(), "save"),
-        (ConfirmationRequest::SaveReport, Err(_)) => ("The report cannot be saved".to_owned(), ""),
+        (ConfirmationRequest::SaveReport, Ok(_)) => "Save this report".to_owned(),
+        (ConfirmationRequest::SaveReport, Err(_)) => "The report cannot be saved".to_owned(),
     };
-    let (lines, choices): (_, &[(&str, &str)]) = match plan {
+    let lines = match plan {
         Ok(says) => {
             let rows = says.iter().flat_map(|line| text::wrap(line, room));
-            (rows.map(Line::from).collect(), &[("y", yes), ("n", "no")])
+            rows.map(Line::from).collect()
         }
-        Err(why) => (text::wrapped_lines(why, DOUBT, room), &[("esc", "close")]),
+        Err(why) => text::wrapped_lines(why, DOUBT, room),
     };
     let title = text::truncate_to_width(&title, room);
-    draw_dialog((&title, lines), choices, canvas);
+    draw_dialog((&title, lines), commands, canvas);
 }
 
-fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
+fn draw_save_dialog(form: &SaveForm, commands: &[KeyCommand], canvas: &mut Canvas<'_>) {
     const INDENT: usize = 6;
     let room = canvas.text_room(WIDTH);
     let name_room = room.saturating_sub(INDENT);
@@ -102,33 +110,27 @@ fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
     let mut named = vec![Span::styled(text::pad_or_truncate("File", INDENT), DIM)];
     named.extend(name.spans);
     let exists;
-    let (says, style, choices): (_, _, &[(&str, &str)]) = match &form.stage {
+    let (says, style) = match &form.stage {
         SaveFormStage::Naming(mistake) => {
             let hint = "A file name without a directory is saved in the directory in which walwise was started.";
-            let (says, style) = mistake.as_deref().map_or((hint, DIM), |why| (why, DOUBT));
-            (says, style, &[("enter", "save"), ("esc", "cancel")])
+            mistake.as_deref().map_or((hint, DIM), |why| (why, DOUBT))
         }
-        SaveFormStage::Saving => ("saving …", DIM, &[("esc", "do not wait")]),
+        SaveFormStage::Saving => ("saving …", DIM),
         SaveFormStage::Exists(path) => {
             exists = format!("{path} exists. Replace it?");
-            let choices = &[
-                ("y", "replace it"),
-                ("n", "save under another name"),
-                ("esc", "do not save"),
-            ];
-            (exists.as_str(), PLAIN, choices)
+            (exists.as_str(), PLAIN)
         }
     };
     let mut lines = vec![Line::from(named), Line::default()];
     lines.extend(text::wrapped_lines(says, style, room));
     let title = format!("Save as {}", form.format.as_str());
-    draw_dialog((&title, lines), choices, canvas);
+    draw_dialog((&title, lines), commands, canvas);
 }
 
 /// If the screen is too short, the text is cut but the keys stay.
 fn draw_dialog(
     (title, mut lines): (&str, Vec<Line<'static>>),
-    choices: &[(&str, &str)],
+    commands: &[KeyCommand],
     canvas: &mut Canvas<'_>,
 ) {
     let inner = draw_overlay_frame(title, WIDTH, lines.len() + 4, canvas);
@@ -137,17 +139,13 @@ fn draw_dialog(
     for (line, row) in lines.into_iter().zip(inner.rows()) {
         line.render(row, canvas.buffer);
     }
-    let mut rest = inner.rows().nth(below).unwrap_or_default();
-    for (key, label) in choices {
-        let line = Line::from(vec![
-            Span::styled(*key, ACCENT),
-            Span::raw(format!(" {label}")),
-        ]);
-        let (place, after) = area::split_left(rest, area::saturating_columns(line.width()));
-        line.render(place, canvas.buffer);
-        canvas.hits.add_key_area(place, key);
-        (_, rest) = area::split_left(after, 4);
-    }
+    let row = inner.rows().nth(below).unwrap_or_default();
+    let usable = commands.iter().filter(|command| command.enabled.is_ok());
+    let shown = usable.filter(|command| !command.footer.is_empty());
+    shown.fold(row, |rest, command| {
+        let hint = command.footer_key_and_label();
+        draw_key_hint(hint, command.keys, rest, canvas.hits, canvas.buffer)
+    });
 }
 
 struct ChoiceList<'a> {
@@ -161,12 +159,13 @@ struct ChoiceList<'a> {
 }
 
 impl ChoiceList<'_> {
-    /// Draws as many entries as fit, always including the chosen one. `entries` returns the lines
-    /// of a range of entries, for a number of columns.
+    /// Draws as many entries as fit, always including the chosen one. `cells` returns those of an
+    /// entry.
     fn draw(
         self,
         canvas: &mut Canvas<'_>,
-        entries: impl FnOnce(Range<usize>, usize) -> Vec<Line<'static>>,
+        columns: &[Column],
+        cells: impl FnMut(usize) -> Option<Vec<StyledText>>,
     ) {
         let said = self.below.len().max(1);
         let wanted = self.above.len() + self.count + said + BORDER_ROWS;
@@ -185,9 +184,10 @@ impl ChoiceList<'_> {
         }
         let around = self.above.into_iter().zip(first.rows());
         let around = around.chain(below.into_iter().zip(last.rows()));
-        let lines = entries(shown.clone(), room).into_iter().zip(rest.rows());
+        let entries: Vec<_> = shown.clone().filter_map(cells).collect();
+        let entries = align_rows(&entries, columns, room).into_iter();
         around
-            .chain(lines)
+            .chain(entries.zip(rest.rows()))
             .for_each(|(line, row)| line.render(row, canvas.buffer));
         for (at, row) in shown.zip(rest.rows()) {
             canvas.hits.add_area(row, ClickTarget::Entry(at));

@@ -19,7 +19,7 @@ use ratatui::widgets::Widget;
 pub use self::block::{PageBlock, RowDetails};
 use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
-use super::sidebar::Sidebar;
+use super::sidebar::SidebarRow;
 use super::theme::{ACCENT, BOLD, DIM, DOUBT, SELECTED};
 use super::widgets::area;
 use crate::escape::ShellCommand;
@@ -35,7 +35,10 @@ pub enum IssueDirection {
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     pub blocks: Vec<PageBlock>,
-    pub side: Option<Sidebar>,
+    /// Empty without a column at the left.
+    pub side: Vec<SidebarRow>,
+    /// Sentences for the status row, the most important first; one that does not fit is left out.
+    pub hints: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

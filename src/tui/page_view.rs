@@ -10,6 +10,7 @@ use ratatui::widgets::Widget;
 
 use super::click_map::{ClickMap, ClickTarget};
 use super::page::{Page, PageBlock, PageState, PaneFocus, SelectionState};
+use super::sidebar::draw_sidebar;
 use super::theme::{ACCENT, BOLD, DIM, SELECTED};
 use super::viewport::{BodyLayout, PanePlace};
 use super::widgets::{area, text};
@@ -131,8 +132,8 @@ impl PageView {
     }
 
     pub fn draw(&self, body: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-        if let Some(side) = &self.page.side {
-            side.draw_sidebar(body, hits, buffer);
+        if !self.page.side.is_empty() {
+            draw_sidebar(&self.page.side, body, hits, buffer);
         }
         let in_pane = self.is_pane_focused();
         let (role, pane_role) = if in_pane {

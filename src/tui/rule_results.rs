@@ -15,12 +15,12 @@ pub struct RuleSummary {
 
 choice! {
     pub enum RuleResult {
-        Applies = "applies",
+        Applies = "Applies",
         /// The rule applies to no subject of the target or host, and is undecided for at least one.
-        Undecided = "undecided",
-        DoesNotApply = "does not apply",
+        Undecided = "Undecided",
+        DoesNotApply = "Does not apply",
         /// No subject of the target or host is in the rule's scope.
-        NoSubject = "not applicable here",
+        NoSubject = "Not applicable here",
     }
 }
 

@@ -233,27 +233,6 @@ mod curves {
         shown.map(|(_, group)| group).collect()
     }
 }
-mod shared_page_parts {
-
-    use ratatui::text::Line;
-
-    use crate::tui::page::Page;
-    use crate::tui::screen_data::ScreenData;
-    use crate::tui::theme::DIM;
-
-    /// Builds the page that is shown without a target; `to` completes the sentence "No target to
-    /// …".
-    pub fn no_target_page(data: &ScreenData, to: &str) -> Page {
-        let said = if data.complete {
-            &format!("No target to {to}.")
-        } else {
-            "Still collecting facts."
-        };
-        let mut page = Page::default();
-        page.push_text_block(vec![Line::default(), Line::styled(said.to_owned(), DIM)]);
-        page
-    }
-}
 mod probe;
 mod rules;
 mod storage;
@@ -305,55 +284,85 @@ mod what_if {
 mod advice {
     use ratatui::text::Line;
 
-    use super::sections::SectionRenderer;
-    use super::shared_page_parts::no_target_page;
-    use super::what_if;
+    use super::{PageContext, what_if};
     use crate::tui::page::Page;
-    use crate::tui::screen_data::ScreenData;
 
-    pub fn advice_page(data: &ScreenData, room: usize) -> Page {
-        if data.report_and_chosen_target().is_none() {
-            return no_target_page(data, "advise on");
+    impl PageContext<'_> {
+        pub fn advice_page(&self) -> Page {
+            let mut page = Page::default();
+            let view = self.section_renderer();
+            for section in what_if::assumption_sections(view) {
+                view.push_section(&mut page, &section);
+            }
+            let advised = &self.data.focus.advised;
+            if advised.change.is_none() {
+                page.push_heading("Plan", "");
+                page.push_text_block(vec![Line::raw("Nothing to change.")]);
+            }
+            for section in advised.sections_except_fixes() {
+                view.push_section(&mut page, section);
+            }
+            page
         }
-        let mut page = Page::default();
-        let view = SectionRenderer {
-            data,
-            room,
-            with_commands: false,
-        };
-        for section in what_if::assumption_sections(view) {
-            view.push_section(&mut page, &section);
-        }
-        if data.focus.advised.change.is_none() {
-            page.push_heading("Plan", "");
-            page.push_text_block(vec![Line::raw("Nothing to change.")]);
-        }
-        for section in data.focus.advised.sections_except_fixes() {
-            view.push_section(&mut page, section);
-        }
-        page
     }
 }
 mod overview;
 
 use ratatui::text::Line;
 
+use self::sections::SectionRenderer;
 use super::page::{Page, PageState};
 use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
 use super::theme::DIM;
 use super::viewport::BodyLayout;
+use crate::facts::Subject;
+use crate::report::Report;
+
+/// The content and the size of a page or of details, once all facts are read and there is a target.
+#[derive(Clone, Copy)]
+pub struct PageContext<'a> {
+    data: &'a ScreenData,
+    report: &'a Report,
+    target: &'a Subject,
+    state: &'a PageState,
+    room: BodyLayout,
+}
+
+impl<'a> PageContext<'a> {
+    fn new(data: &'a ScreenData, state: &'a PageState, room: BodyLayout) -> Option<Self> {
+        let (report, target) = data.report_and_chosen_target()?;
+        Some(Self {
+            data,
+            report,
+            target,
+            state,
+            room,
+        })
+    }
+
+    fn section_renderer(&self) -> SectionRenderer<'a> {
+        SectionRenderer {
+            data: self.data,
+            room: self.room.columns,
+            with_commands: false,
+        }
+    }
+}
 
 impl ScreenId {
     pub fn build_page(self, data: &ScreenData, state: &PageState, room: BodyLayout) -> Page {
-        let mut page = match self {
-            Self::Overview => overview::overview_page(data, room),
-            Self::Storage => storage::storage_page(data, state, room.columns),
-            Self::Probe => probe::probe_page(data, room),
-            Self::Advice => advice::advice_page(data, room.columns),
-            Self::Rules => rules::rules_page(data, state, room.columns),
-            Self::Export => export::export_page(data, room.columns),
-            Self::Changes => changes::changes_page(data, room.columns),
+        let mut page = match (self, PageContext::new(data, state, room)) {
+            (Self::Overview, view) => overview::overview_page(data, view, room),
+            (Self::Export, _) => export::export_page(data, room.columns),
+            (Self::Changes, _) => changes::changes_page(data, room.columns),
+            (Self::Storage, Some(view)) => view.storage_page(),
+            (Self::Probe, Some(view)) => view.probe_page(),
+            (Self::Advice, Some(view)) => view.advice_page(),
+            (Self::Rules, Some(view)) => view.rules_page(),
+            (Self::Storage | Self::Probe | Self::Advice | Self::Rules, None) => {
+                no_target_page(data)
+            }
         };
         if !self.has_own_filter() && data.complete && state.has_filter_text() {
             page.retain_matching_blocks(|said| state.passes_filter(said));
@@ -366,4 +375,15 @@ impl ScreenId {
         }
         page
     }
+}
+
+fn no_target_page(data: &ScreenData) -> Page {
+    let says = if data.complete {
+        "No target was found."
+    } else {
+        "Still collecting facts."
+    };
+    let mut page = Page::default();
+    page.push_text_block(vec![Line::default(), Line::styled(says, DIM)]);
+    page
 }

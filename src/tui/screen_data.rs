@@ -1,10 +1,11 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ScreenOptions;
 use super::assumptions::{AssumedFact, AssumedHost};
 use super::changes_state::ChangesScreenState;
 use super::export_state::ExportState;
-use super::job::JobId;
+use super::job::{ComparisonReference, Job, JobId};
 use super::raw_answers::RawAnswerCache;
 use super::target_context::TargetContext;
 use crate::durability::Verdict;
@@ -26,6 +27,8 @@ pub struct ScreenData {
     /// All rules in force; the report leaves out rules that do not apply.
     pub rules: Arc<RuleSet>,
     pub activity: BackgroundActivity,
+    /// Started jobs whose results are still wanted.
+    pub jobs: BTreeMap<JobId, Job>,
     pub last_probe: Option<FinishedProbe>,
     pub assumed_host: Option<Box<AssumedHost>>,
     pub export: ExportState,
@@ -35,6 +38,19 @@ pub struct ScreenData {
 }
 
 impl ScreenData {
+    pub fn is_job_running(&self, is_it: impl Fn(&Job) -> bool) -> bool {
+        self.jobs.values().any(is_it)
+    }
+
+    pub fn is_comparison_running(&self, of: ComparisonReference) -> bool {
+        self.is_job_running(|job| matches!(job, Job::Compare(with, _) if *with == of))
+    }
+
+    /// The results of these jobs will be ignored.
+    pub fn forget_jobs(&mut self, is_it: impl Fn(&Job) -> bool) {
+        self.jobs.retain(|_, job| !is_it(job));
+    }
+
     pub fn target_verdict(&self) -> Option<&Verdict> {
         self.report.as_ref()?.verdict(self.focus.target.as_ref()?)
     }
@@ -93,7 +109,7 @@ impl ScreenData {
             .get(self.focus.position)
             .ok_or("there is no target to measure")?;
         if !report.host.live {
-            return Err("only the host itself can be measured, not a capture");
+            return Err("a capture cannot be measured");
         }
         match target.kind {
             TargetKind::Directory => Ok(()),

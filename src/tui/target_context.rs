@@ -49,18 +49,14 @@ impl TargetContext {
         Self::new_for_position(report, &order, place)
     }
 
-    /// The context of the next target, in order of verdicts from the worst; the first follows the
-    /// last.
-    pub fn next_target_context(&self, report: &Report) -> Self {
+    /// The context of a target that is `step` places further in the order of verdicts from the
+    /// worst, which has no end.
+    pub fn neighbour_context(&self, report: &Report, step: isize) -> Self {
         let (place, count) = self.place;
-        self.target_context_at(report, (place + 1) % count.max(1))
-    }
-
-    /// The context of the previous target, in order of verdicts from the worst; the last precedes
-    /// the first.
-    pub fn previous_target_context(&self, report: &Report) -> Self {
-        let (place, count) = self.place;
-        self.target_context_at(report, (place + count.saturating_sub(1)) % count.max(1))
+        let place = place
+            .checked_add_signed(step)
+            .unwrap_or(count.saturating_sub(1));
+        self.target_context_at(report, place)
     }
 
     pub fn target_context_at(&self, report: &Report, place: usize) -> Self {
@@ -164,7 +160,7 @@ mod tests {
         let first = TargetContext::new(&report, None);
         let mut focus = first.clone();
         for _ in 0..report.targets.len() {
-            focus = focus.next_target_context(&report);
+            focus = focus.neighbour_context(&report, 1);
             let alone = TargetContext::new(&report, focus.target.as_ref());
             assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
         }

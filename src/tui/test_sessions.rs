@@ -8,7 +8,7 @@ use super::ScreenOptions;
 use super::assumptions::{AssumedFact, AssumedHost};
 use super::frame;
 use super::job::{
-    ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
+    ChangedFacts, ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
     ReferenceComparison, SaveOutcome,
 };
 use super::key_press::KeyPress;
@@ -543,9 +543,11 @@ pub fn sample_comparison(with: ComparisonReference) -> ReferenceComparison {
 pub fn sample_host_change() -> HostChange {
     HostChange {
         report: at_risk_report(),
-        facts: [(Subject::mount("/srv"), "mount.super_options")].into(),
-        sentences: vec!["mount.super_options of /srv: removed nobarrier".to_owned()],
-        sections: Vec::new(),
+        changed: ChangedFacts {
+            facts: [(Subject::mount("/srv"), "mount.super_options")].into(),
+            sentences: vec!["mount.super_options of /srv: removed nobarrier".to_owned()],
+            sections: Vec::new(),
+        },
     }
 }
 

@@ -398,7 +398,7 @@ fn unmeasurable_target_states_reason() {
     capture.host.live = false;
     let mut capture = session_with_report(capture, (80, 24), RICH);
     assert_eq!(press_keys(&mut capture, "p"), []);
-    assert!(screen_text(&capture).contains("only the host itself"));
+    assert!(screen_text(&capture).contains("a capture cannot be measured"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::command::{self, Action, KeyCommand};
 use super::export;
 use super::export_state::SaveFormStage;
 use super::filter::Filter;
+use super::job::Job;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
@@ -247,8 +248,9 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) {
             });
         }
         Action::ListChoose => choose_in_overlay_list(model),
-        Action::NextTarget => switch_target(model, TargetContext::next_target_context),
-        Action::PreviousTarget => switch_target(model, TargetContext::previous_target_context),
+        Action::StepTarget(step) => {
+            switch_target(model, |focus, report| focus.neighbour_context(report, step));
+        }
         Action::PlanProbe => {
             if let Some(target) = model.data.focus.target.clone() {
                 model.start_planning_for_confirmation(ConfirmationRequest::Probe(target));
@@ -409,7 +411,8 @@ fn choose_filesystem(model: &mut Model, chosen: usize) {
     if let (Some(choice), Some(target)) = (choice, model.data.focus.target.clone()) {
         let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
         model.overlay = None;
-        model.start_filesystem_replan(target, filesystem);
+        let job = model.start_job(Job::ChooseFilesystem(target, filesystem));
+        model.data.activity = BackgroundActivity::Replanning { job };
     }
 }
 
@@ -550,9 +553,16 @@ fn start_confirmed_job(model: &mut Model) {
         match question {
             ConfirmationRequest::Probe(target) => {
                 show_screen(model, ScreenId::Probe);
-                model.start_probe(target);
+                model.data.activity = BackgroundActivity::Probing {
+                    job: model.start_job(Job::Probe(target.clone())),
+                    target,
+                    progress: None,
+                    cancelled: false,
+                };
             }
-            ConfirmationRequest::SaveReport => changes_jobs::start_report_save(model),
+            ConfirmationRequest::SaveReport => {
+                model.start_job(Job::SaveReport);
+            }
         }
     }
 }

@@ -437,26 +437,18 @@ pub mod trace {
     }
 }
 pub mod tree {
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct BranchPrefix {
-        /// Prefix of the node's first line, such as `│  └─ `.
-        pub first: String,
-        /// Prefix of the node's further lines.
-        pub under: String,
-    }
-
     /// Limit on drawn levels. Deeper branches are not drawn, because no screen is wide enough.
     const MAX_DEPTH: usize = 20;
 
-    /// Returns the prefixes that draw the branches of a tree, from the depth of each node. A node's
-    /// parent is the last node above it with a smaller depth.
-    pub fn branch_prefixes(depths: &[usize]) -> Vec<BranchPrefix> {
+    /// Returns the prefix of each node, such as `│  └─ `, which draws the branches of a tree, from
+    /// the depth of each node. A node's parent is the last node above it with a smaller depth.
+    pub fn branch_prefixes(depths: &[usize]) -> Vec<String> {
         (0..depths.len())
             .map(|at| node_branch_prefix(depths, at))
             .collect()
     }
 
-    fn node_branch_prefix(depths: &[usize], at: usize) -> BranchPrefix {
+    fn node_branch_prefix(depths: &[usize], at: usize) -> String {
         let depth = depths.get(at).copied().unwrap_or_default().min(MAX_DEPTH);
         let after = depths.get(at + 1..).unwrap_or_default();
         // True if another node of this level follows under the same parent.
@@ -464,17 +456,12 @@ pub mod tree {
         let stem: String = (1..depth)
             .map(|level| if goes_on(level) { "│  " } else { "   " })
             .collect();
-        let (arm, more) = match (depth, goes_on(depth)) {
-            (0, _) => ("", ""),
-            (_, true) => ("├─ ", "│  "),
-            (_, false) => ("└─ ", "   "),
+        let arm = match (depth, goes_on(depth)) {
+            (0, _) => "",
+            (_, true) => "├─ ",
+            (_, false) => "└─ ",
         };
-        let has_kids = after.first().is_some_and(|next| *next > depth);
-        let kids = if has_kids { "│  " } else { "   " };
-        BranchPrefix {
-            first: format!("{stem}{arm}"),
-            under: format!("{stem}{more}{kids}"),
-        }
+        stem + arm
     }
 
     #[cfg(test)]
@@ -483,31 +470,9 @@ pub mod tree {
 
         #[test]
         fn branch_prefixes_connect_siblings_and_end_at_last() {
-            let drawn: Vec<String> = branch_prefixes(&[0, 1, 2, 3, 2, 1])
-                .into_iter()
-                .flat_map(|branch| {
-                    [
-                        format!("{}x", branch.first),
-                        branch.under.trim_end().to_owned(),
-                    ]
-                })
-                .collect();
             assert_eq!(
-                drawn,
-                [
-                    "x",
-                    "│",
-                    "├─ x",
-                    "│  │",
-                    "│  ├─ x",
-                    "│  │  │",
-                    "│  │  └─ x",
-                    "│  │",
-                    "│  └─ x",
-                    "│",
-                    "└─ x",
-                    "",
-                ]
+                branch_prefixes(&[0, 1, 2, 3, 2, 1]),
+                ["", "├─ ", "│  ├─ ", "│  │  └─ ", "│  └─ ", "└─ "]
             );
         }
     }

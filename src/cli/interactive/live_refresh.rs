@@ -14,7 +14,7 @@ use crate::host::Question;
 use crate::report::difference::ReportSnapshot;
 use crate::report::view::{Section, baseline, findings};
 use crate::session::Session;
-use crate::tui::HostChange;
+use crate::tui::{ChangedFacts, HostChange};
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Pause between two readings, as a multiple of the duration of the last one, so that the watch
@@ -92,11 +92,9 @@ impl LoadedHost {
         let is_moved = difference.has_changes_besides_drift();
         self.watch.first = is_moved.then_some(first);
         if !is_moved {
-            return was_moved.then_some(HostChange {
+            return was_moved.then(|| HostChange {
                 report,
-                facts: [].into(),
-                sentences: Vec::new(),
-                sections: Vec::new(),
+                changed: ChangedFacts::default(),
             });
         }
         let lasting = difference.facts.iter().filter(|change| change.is_lasting());
@@ -117,12 +115,12 @@ impl LoadedHost {
         for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
             bullet.item.key.insert_str(0, "moved ");
         }
-        Some(HostChange {
-            report,
+        let changed = ChangedFacts {
             facts,
             sentences,
             sections,
-        })
+        };
+        Some(HostChange { report, changed })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::tui::model::Model;
 use crate::tui::target_row::{self, selection_mark};
 use crate::tui::theme::{ACCENT, DIM, DOUBT, PLAIN};
 use crate::tui::what_if::{AssumptionPicker, PickerEntry, SelectableFact};
-use crate::tui::widgets::columns::{Column, StyledText, align_rows};
+use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
 use crate::tui::widgets::text_field::TextField;
 
@@ -50,12 +50,8 @@ pub(super) fn draw_filesystems(model: &Model, chosen: usize, canvas: &mut Canvas
         chosen,
         below: [vec![Line::default()], says].concat(),
     };
-    let cells = |(at, choice)| filesystem_cells(choice, at == chosen);
-    let rows: Vec<Vec<StyledText>> = choices.iter().enumerate().map(cells).collect();
-    list.draw(canvas, |shown, room| {
-        let lines = align_rows(&rows, &[1, 6, 10].map(Column::new_cuttable), room);
-        let lines = lines.into_iter().skip(shown.start);
-        lines.take(shown.len()).collect()
+    list.draw(canvas, &[1, 6, 10].map(Column::new_cuttable), |at| {
+        Some(filesystem_cells(choices.get(at)?, at == chosen))
     });
 }
 
@@ -108,28 +104,22 @@ pub(super) fn draw_help(model: &Model, filter: &TextField, chosen: usize, canvas
         chosen,
         below: why.into_iter().collect(),
     };
-    list.draw(canvas, |shown, room| {
-        let mut group = None;
-        let line = |at: usize| {
-            const KEYS_ROOM: usize = 18;
-            let command = commands.get(at)?;
-            let is_new = group.replace(command.group) != Some(command.group);
-            let heading = if is_new { command.group.as_str() } else { "" };
-            let (said, style) = match &command.enabled {
-                Ok(()) => (command.label.to_owned(), PLAIN),
-                Err(why) => (format!("{}  ({why})", command.label), DIM),
-            };
-            let said = text::truncate_to_width(&said, room.saturating_sub(KEYS_ROOM + 12));
-            let keys = key_press::format_key_names(command.keys);
-            let is_chosen = at == chosen;
-            Some(Line::from(vec![
-                Span::styled(text::pad_or_truncate(heading, 10), DIM),
-                Span::styled(if is_chosen { "▸ " } else { "  " }, ACCENT),
-                Span::styled(text::pad_or_truncate(&keys, KEYS_ROOM), ACCENT),
-                Span::styled(said, bold_if(is_chosen, style)),
-            ]))
+    let mut group = None;
+    list.draw(canvas, &[8, 19, 10].map(Column::new_cuttable), |at| {
+        let command = commands.get(at)?;
+        let is_new = group.replace(command.group) != Some(command.group);
+        let heading = if is_new { command.group.as_str() } else { "" };
+        let (says, style) = match &command.enabled {
+            Ok(()) => (command.label.to_owned(), PLAIN),
+            Err(why) => (format!("{}  ({why})", command.label), DIM),
         };
-        shown.filter_map(line).collect()
+        let (mark, _) = selection_mark(at == chosen);
+        let keys = format!("{mark} {}", key_press::format_key_names(command.keys));
+        Some(vec![
+            (text::pad_or_truncate(heading, 8), DIM),
+            (text::pad_or_truncate(&keys, 19), ACCENT),
+            (says, bold_if(at == chosen, style)),
+        ])
     });
 }
 
@@ -152,13 +142,9 @@ pub(super) fn draw_targets(
         chosen,
         below: found.is_empty().then_some(none).into_iter().collect(),
     };
-    list.draw(canvas, |shown, room| {
-        let cells = |at: usize| {
-            let (_, target) = found.get(at)?;
-            Some(target_row::target_cells(report, target, at == chosen))
-        };
-        let rows: Vec<_> = shown.filter_map(cells).collect();
-        align_rows(&rows, &target_row::COLUMNS, room)
+    list.draw(canvas, &target_row::COLUMNS, |at| {
+        let (_, target) = found.get(at)?;
+        Some(target_row::target_cells(report, target, at == chosen))
     });
 }
 
@@ -180,17 +166,13 @@ pub(super) fn draw_references(list: &ReferenceList, canvas: &mut Canvas<'_>) {
             .into_iter()
             .collect(),
     };
-    drawn.draw(canvas, |shown, room| {
-        let cells = |at: usize| {
-            let choice = matching.get(at)?;
-            Some(vec![
-                selection_mark(at == list.chosen),
-                (choice.label.clone(), PLAIN),
-                (choice.text.clone(), DIM),
-            ])
-        };
-        let rows: Vec<_> = shown.filter_map(cells).collect();
-        align_rows(&rows, &[1, 16, 10].map(Column::new_cuttable), room)
+    drawn.draw(canvas, &[1, 16, 10].map(Column::new_cuttable), |at| {
+        let choice = matching.get(at)?;
+        Some(vec![
+            selection_mark(at == list.chosen),
+            (choice.label.clone(), PLAIN),
+            (choice.text.clone(), DIM),
+        ])
     });
 }
 
@@ -226,34 +208,30 @@ pub(super) fn draw_what_if_picker(picker: &AssumptionPicker, canvas: &mut Canvas
         chosen: picker.chosen,
         below,
     };
-    list.draw(canvas, |shown, room| {
-        let mut group = "";
-        let cells = |at: usize| {
-            let is_chosen = at == picker.chosen;
-            let name = |name: &str| (name.to_owned(), bold_if(is_chosen, PLAIN));
-            let mark = selection_mark(is_chosen);
-            Some(match entries.get(at)? {
-                PickerEntry::Fact(choice) => {
-                    let is_new = choice.group != group;
-                    group = choice.group;
-                    let heading = if is_new { group } else { "" };
-                    let now = match &choice.assumed_value {
-                        Some(supposed) => (format!("assumed {supposed}"), DOUBT),
-                        None => (choice.actual_value_text(), DIM),
-                    };
-                    let of = (labels::subject_label(&choice.subject), PLAIN);
-                    let heading = (heading.to_owned(), DIM);
-                    vec![heading, mark, name(choice.key.name), of, now]
-                }
-                PickerEntry::Value(word) => vec![mark, name(word)],
-                PickerEntry::ActualValue => vec![mark, name("the real value")],
-            })
-        };
-        let rows: Vec<_> = shown.filter_map(cells).collect();
-        let facts = [12, 1, 20, 8, 10].map(Column::new_cuttable);
-        let values = [1, 10].map(Column::new_cuttable);
-        let is_facts = matches!(entries.first(), Some(PickerEntry::Fact(_)));
-        align_rows(&rows, if is_facts { &facts } else { &values }, room)
+    let facts = [12, 1, 20, 8, 10].map(Column::new_cuttable);
+    let values = [1, 10].map(Column::new_cuttable);
+    let is_facts = matches!(entries.first(), Some(PickerEntry::Fact(_)));
+    let mut group = "";
+    list.draw(canvas, if is_facts { &facts } else { &values }, |at| {
+        let is_chosen = at == picker.chosen;
+        let name = |name: &str| (name.to_owned(), bold_if(is_chosen, PLAIN));
+        let mark = selection_mark(is_chosen);
+        Some(match entries.get(at)? {
+            PickerEntry::Fact(choice) => {
+                let is_new = choice.group != group;
+                group = choice.group;
+                let heading = if is_new { group } else { "" };
+                let now = match &choice.assumed_value {
+                    Some(supposed) => (format!("assumed {supposed}"), DOUBT),
+                    None => (choice.actual_value_text(), DIM),
+                };
+                let of = (labels::subject_label(&choice.subject), PLAIN);
+                let heading = (heading.to_owned(), DIM);
+                vec![heading, mark, name(choice.key.name), of, now]
+            }
+            PickerEntry::Value(word) => vec![mark, name(word)],
+            PickerEntry::ActualValue => vec![mark, name("the real value")],
+        })
     });
 }
 

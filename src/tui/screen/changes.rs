@@ -1,10 +1,11 @@
 use ratatui::text::{Line, Span};
 
+use super::no_target_page;
 use super::sections::SectionRenderer;
-use super::shared_page_parts::no_target_page;
 use crate::facts::Subject;
 use crate::report::view::Section;
-use crate::tui::changes_state::{ChangedFacts, ComparisonState};
+use crate::tui::changes_state::ComparisonState;
+use crate::tui::job::{ChangedFacts, ComparisonReference};
 use crate::tui::page::{Page, RowDetails};
 use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{DIM, DOUBT, PLAIN};
@@ -14,26 +15,30 @@ use crate::tui::widgets::text;
 const LABEL_WIDTH: usize = 10;
 
 pub fn changes_page(data: &ScreenData, room: usize) -> Page {
-    if data.report.is_none() || !data.complete {
-        return no_target_page(data, "compare");
+    if !data.complete {
+        return no_target_page(data);
     }
     let changes = &data.changes;
     let mut page = Page::default();
     let [saved, upgrade] = [
         (
             "baseline",
-            &changes.saved,
+            (ComparisonReference::SavedReport, &changes.saved),
             "no saved report; press s to save one",
             "b choose",
         ),
         (
             "upgrade",
-            &changes.upgrade,
+            (ComparisonReference::Upgrade, &changes.upgrade),
             "press o to choose an upgrade",
             "o choose",
         ),
     ]
-    .map(|row| comparison_state_lines(row, room));
+    .map(|(label, (of, state), empty, key)| {
+        let is_running = data.is_comparison_running(of);
+        let empty = if is_running { "comparing" } else { empty };
+        comparison_state_lines((label, state, empty, key), room)
+    });
     page.push_text_block([saved, upgrade].concat());
     let view = SectionRenderer {
         data,
@@ -70,7 +75,6 @@ fn comparison_state_lines(
     let (says, role) = match &state.result {
         Some(Ok(Some(compared))) => (compared.title.clone(), PLAIN),
         Some(Err(why)) => (why.clone(), DOUBT),
-        None if state.job.is_some() => ("comparing".to_owned(), DIM),
         Some(Ok(None)) | None => (empty.to_owned(), DIM),
     };
     let key_room = text::width(key) + 2;

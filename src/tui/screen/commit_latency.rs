@@ -1,14 +1,13 @@
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
-use crate::report::Report;
 use crate::report::latency::are_flushes_suppressed;
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
 use crate::text::{JoinText, format_micros_or_dash, group_digits};
 use crate::tui::page::{Page, PageBlock, RowDetails};
+use crate::tui::screen::PageContext;
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{BOLD, DIM, DOUBT, PLAIN, method_style};
@@ -34,45 +33,34 @@ pub fn live_or_last_measurement(data: &ScreenData) -> Option<(&Measurement, Stri
     })
 }
 
-pub fn measure_hint_or_reason(data: &ScreenData) -> (String, Style) {
+pub fn measure_hint_or_reason(data: &ScreenData) -> String {
     match data.check_measurable() {
-        Ok(()) => ("press p to measure (asks first)".to_owned(), PLAIN),
-        Err(why) => (why.to_owned(), DIM),
+        Ok(()) => "press p to measure (asks first)".to_owned(),
+        Err(why) => why.to_owned(),
     }
 }
 
-pub struct MethodTable<'a> {
-    pub data: &'a ScreenData,
-    pub report: &'a Report,
-    pub measurement: &'a Measurement,
-    pub room: usize,
-}
-
-impl MethodTable<'_> {
-    pub fn push_method_table(&self, page: &mut Page) {
+impl PageContext<'_> {
+    pub fn push_method_table(&self, page: &mut Page, measurement: &Measurement) {
+        let columns = self.room.columns;
         let in_force = self.data.method_in_force();
         let MethodChartLines { head, rows, axis } =
-            build_method_chart(self.measurement, in_force, self.room);
-        page.push_text_block(
-            self.suppressed_flush_warning_lines()
-                .into_iter()
-                .chain([head])
-                .collect(),
-        );
-        for (row, line) in self.measurement.attempted_one_page_server_rows().zip(rows) {
+            build_method_chart(measurement, in_force, columns);
+        let mut above = Vec::new();
+        // No flush of the target reaches the disk, so the measured commits are not durable.
+        if are_flushes_suppressed(self.report, self.target) {
+            let warning = latency_view::WITHOUT_FLUSHES_WARNING;
+            above = text::wrapped_lines(warning, DOUBT, columns);
+        }
+        above.push(head);
+        page.push_text_block(above);
+        for (row, line) in measurement.attempted_one_page_server_rows().zip(rows) {
             let key = format!("method {}", row.method.name());
             let details = RowDetails::Method(row.method);
             page.blocks
                 .push(PageBlock::new_row(key, details, vec![line]).with_issue(row.error.is_some()));
         }
         page.push_text_block(axis);
-    }
-
-    fn suppressed_flush_warning_lines(&self) -> Vec<Line<'static>> {
-        if !are_target_flushes_suppressed(self.data, self.report) {
-            return Vec::new();
-        }
-        text::wrapped_lines(latency_view::WITHOUT_FLUSHES_WARNING, DOUBT, self.room)
     }
 }
 
@@ -132,14 +120,6 @@ pub fn push_caveats(details: &mut DetailLines, measurement: &Measurement) {
     for says in latency_view::caveat_texts(measurement) {
         details.push_field("caveat", &says);
     }
-}
-
-/// If true, no flush of the target reaches the disk, so the measured commits are not durable.
-fn are_target_flushes_suppressed(data: &ScreenData, report: &Report) -> bool {
-    data.focus
-        .target
-        .as_ref()
-        .is_some_and(|target| are_flushes_suppressed(report, target))
 }
 
 struct MethodChartLines {

@@ -3,25 +3,15 @@ mod sidebar {
 
     use crate::report::Report;
     use crate::tui::screen_data::ScreenData;
-    use crate::tui::sidebar::{Sidebar, SidebarRow};
+    use crate::tui::sidebar::SidebarRow;
     use crate::tui::target_row;
     use crate::tui::theme::{BOLD, DIM};
-    use crate::tui::viewport::SIDEBAR_WIDTH;
     use crate::tui::widgets::columns::{self, StyledText};
 
     const CONTENT_WIDTH: usize = 41;
 
-    /// A list longer than `rows` is scrolled so far that the chosen target is visible.
-    pub fn build_sidebar(data: &ScreenData, report: &Report, rows: usize) -> Sidebar {
-        let mut all = sidebar_rows(data, report, rows.saturating_sub(2));
-        all.truncate(rows);
-        Sidebar {
-            rows: all,
-            width: SIDEBAR_WIDTH,
-        }
-    }
-
-    fn sidebar_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
+    /// A list with more than `most` targets is scrolled so far that the chosen target is visible.
+    pub fn sidebar_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
         let (place, count) = data.focus.place;
         let title = format!(" {count} targets, worst first");
         let mut rows = vec![SidebarRow {
@@ -57,12 +47,14 @@ mod sidebar {
     }
 }
 
+use std::collections::BTreeSet;
+
 use ratatui::style::Modifier;
 use ratatui::text::Line;
 
 use super::detail_lines::DetailLines;
 use super::sections::SectionRenderer;
-use super::{commit_latency, curves, storage, unknown_facts, what_if};
+use super::{PageContext, commit_latency, curves, storage, what_if};
 use crate::durability::FlushHop;
 use crate::measure::measurement_summary;
 use crate::report::view::answers::{self, AnswerRow};
@@ -70,7 +62,7 @@ use crate::report::view::flush_path;
 use crate::report::view::host;
 use crate::report::view::latency::HEADING;
 use crate::report::view::target::{self, device_content_sentences, verdict_or_content_heading};
-use crate::report::view::{Detail, ItemRef, Tone};
+use crate::report::view::{Detail, Element, ItemRef, Tone, wording};
 use crate::report::{AnswerAction, Plan, Report, TargetSummary, Topic};
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen_data::{BackgroundActivity, ScreenData};
@@ -85,67 +77,58 @@ const CURVE_ROWS: usize = 10;
 /// Minimum columns for reasons at the right of the answers.
 const MIN_COLUMNS_WITH_REASONS: usize = 104;
 
-pub fn overview_page(data: &ScreenData, room: BodyLayout) -> Page {
+pub fn overview_page(data: &ScreenData, view: Option<PageContext<'_>>, room: BodyLayout) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
         page.push_text_block(loading_or_failure_lines(data));
         return page;
     };
-    let view = OverviewPageBuilder { data, report, room };
     let columns = room.columns;
-    match report.targets.get(data.focus.position) {
+    match (view, report.targets.get(data.focus.position)) {
         _ if !data.complete => page.push_text_block(found_target_lines(data, report, columns)),
-        Some(target) if data.focus.target.is_some() => view.push_target_content(&mut page, target),
+        (Some(view), Some(target)) => view.push_target_content(&mut page, target),
         _ => page.push_text_block(no_target_lines(columns)),
     }
     if let Some(section) = host::run_notes_section(report) {
-        view.section_view().push_section(&mut page, &section);
+        let renderer = SectionRenderer {
+            data,
+            room: columns,
+            with_commands: false,
+        };
+        renderer.push_section(&mut page, &section);
     }
     if data.complete && room.side > 0 {
-        page.side = Some(sidebar::build_sidebar(data, report, room.rows));
+        page.side = sidebar::sidebar_rows(data, report, room.rows.saturating_sub(2));
     }
     page
 }
 
-struct OverviewPageBuilder<'a> {
-    data: &'a ScreenData,
-    report: &'a Report,
-    room: BodyLayout,
-}
-
-impl OverviewPageBuilder<'_> {
-    fn section_view(&self) -> SectionRenderer<'_> {
-        SectionRenderer {
-            data: self.data,
-            room: self.room.columns,
-            with_commands: false,
-        }
-    }
-
+impl PageContext<'_> {
     /// Adds the parts, the most important first: a short terminal hides the last ones.
     fn push_target_content(&self, page: &mut Page, target: &TargetSummary) {
         self.push_verdict(page, target);
-        what_if::push_what_if_summary(page, self.section_view());
+        what_if::push_what_if_summary(page, self.section_renderer());
         self.push_flush_path(page);
         let answers = self.answer_table_blocks(target);
         let other_fixes = self.push_fitting_fixes(page, &answers);
+        page.hints = self.status_hints(page.blocks.iter().chain(&other_fixes));
         page.blocks.extend(answers);
         if !other_fixes.is_empty() {
-            page.push_heading("Fix next", "");
+            page.push_heading("Fix next", &other_fixes.len().to_string());
             page.blocks.extend(other_fixes);
         }
         self.push_latency(page);
         let advised = &self.data.focus.advised;
         if let Some(section) = &advised.undecided {
-            self.section_view().push_section(page, section);
+            self.section_renderer().push_section(page, section);
         }
-        unknown_facts::push_unknown_section(page, self.data, self.report, self.room.columns);
+        self.push_unknown_section(page);
         for section in advised.sections_without_repeated_fixes() {
-            self.section_view().push_section(page, section);
+            self.section_renderer().push_section(page, section);
         }
         let verdict = self.data.target_verdict();
         for section in verdict.into_iter().flat_map(target::evidence_sections) {
-            self.section_view().push_section(page, &section);
+            self.section_renderer().push_section(page, &section);
         }
     }
 
@@ -189,8 +172,8 @@ impl OverviewPageBuilder<'_> {
                 Line::styled(row, style.add_modifier(Modifier::REVERSED))
             })
             .collect();
-        let rows = sentences.iter().flat_map(|says| text::wrap(says, columns));
-        lines.extend(rows.filter(|row| !row.is_empty()).map(Line::raw));
+        sentences.retain(|says| !says.is_empty());
+        lines.extend(text::wrapped_lines(&sentences.join(" "), PLAIN, columns));
         let details =
             verdict.map(|of| RowDetails::Sections("evidence", target::evidence_sections(of)));
         page.blocks.push(match details {
@@ -239,7 +222,7 @@ impl OverviewPageBuilder<'_> {
         };
         let view = SectionRenderer {
             with_commands: true,
-            ..self.section_view()
+            ..self.section_renderer()
         };
         let mut fixes = Page::default();
         view.push_section(&mut fixes, section);
@@ -254,14 +237,46 @@ impl OverviewPageBuilder<'_> {
             fits
         });
         let shown = fitting.count().max(1).min(fixes.len());
-        let others = fixes.split_off(shown);
-        let aside = match others.len() {
-            0 => String::new(),
-            more => format!("{more} more below the answers"),
+        let count = fixes.len();
+        let keys = match fixes.iter().any(|block| !block.commands.is_empty()) {
+            false => "",
+            true if self.data.assumed_host.is_some() => "y copy",
+            true => "y copy  Y copy all",
         };
+        let others = fixes.split_off(shown);
+        let mut aside = match others.len() {
+            0 => count.to_string(),
+            _ => format!("{shown} of {count}, the others below the answers"),
+        };
+        let taken = HEADING.len() + aside.len() + keys.len() + 4;
+        let gap = self.room.columns.saturating_sub(taken);
+        if gap > 1 {
+            // A heading is drawn in parts that begin at even columns of blanks.
+            aside += &(text::spaces(gap - gap % 2) + keys);
+        }
         page.push_heading(HEADING, &aside);
         page.blocks.extend(fixes);
         others
+    }
+
+    /// Sentences for the status row: how to keep a remount over a reboot, and how to see what is
+    /// unknown.
+    fn status_hints<'b>(&self, mut fixes: impl Iterator<Item = &'b PageBlock>) -> Vec<String> {
+        let lasts = |detail: &Detail| matches!(detail, Detail::Field("lasts", _));
+        let remounts = |block: &PageBlock| matches!(&block.details, RowDetails::Item(_, _, all) if all.iter().any(lasts));
+        let lasts = fixes
+            .any(remounts)
+            .then(|| "A remount lasts until the next mount: e exports the fstab line".to_owned());
+        let needs = &self.data.focus.needs;
+        let rules: BTreeSet<&String> = needs.iter().flat_map(|(_, rules)| rules).collect();
+        let unknown = (!rules.is_empty()).then(|| {
+            format!(
+                "{} would decide {}: u shows how to read them",
+                wording::count_with_noun(needs.len(), "unknown fact"),
+                wording::count_with_noun(rules.len(), "rule")
+            )
+        });
+        lasts.into_iter().chain(unknown).collect()
     }
 
     fn answer_table_blocks(&self, target: &TargetSummary) -> Vec<PageBlock> {
@@ -274,15 +289,14 @@ impl OverviewPageBuilder<'_> {
         let has_reasons = self.room.columns >= MIN_COLUMNS_WITH_REASONS;
         let rows = answers::answer_rows(target);
         let cells = |row: &AnswerRow| -> Vec<StyledText> {
-            // An answer without a recommendation shows its reason in the column of recommendations.
-            let (style, has_reason) = match row.action {
-                AnswerAction::Keep => (tone_style(Tone::Good), has_reasons),
-                AnswerAction::Change | AnswerAction::Create => (ACCENT, has_reasons),
-                AnswerAction::Undecided => (tone_style(Tone::Doubt), false),
-                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (DIM, false),
+            let style = match row.action {
+                AnswerAction::Keep => tone_style(Tone::Good),
+                AnswerAction::Change | AnswerAction::Create => ACCENT,
+                AnswerAction::Undecided => tone_style(Tone::Doubt),
+                AnswerAction::NoAdvice | AnswerAction::NotApplicable => DIM,
             };
-            let why = if has_reason {
-                row.why.clone()
+            let why = if has_reasons {
+                self.reason_beside_recommendation(row)
             } else {
                 String::new()
             };
@@ -337,9 +351,30 @@ impl OverviewPageBuilder<'_> {
         }
         if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
             page.push_heading("Candidates", "");
-            self.section_view().push_grid(&mut page, &grid);
+            self.section_renderer().push_grid(&mut page, &grid);
         }
         page.blocks
+    }
+
+    /// The title of a fix is not repeated, but replaced by the number of the fix. An answer without
+    /// a recommendation shows its reason in the column of recommendations.
+    fn reason_beside_recommendation(&self, row: &AnswerRow) -> String {
+        match row.action {
+            AnswerAction::Keep | AnswerAction::Change | AnswerAction::Create => {}
+            AnswerAction::Undecided | AnswerAction::NoAdvice | AnswerAction::NotApplicable => {
+                return String::new();
+            }
+        }
+        let fixes = self.data.focus.advised.fixes.iter();
+        let elements = fixes.flat_map(|section| &section.elements);
+        let mut number = None;
+        for element in elements {
+            if let Element::Instructions(steps) = element {
+                let same = steps.iter().find(|step| step.change == row.why);
+                number = number.or_else(|| same?.number);
+            }
+        }
+        number.map_or_else(|| row.why.clone(), |number| format!("fix {number}"))
     }
 
     /// The report recommends a command to measure; the screens offer the key `p` instead.
@@ -348,7 +383,7 @@ impl OverviewPageBuilder<'_> {
             row.topic,
             commit_latency::live_or_last_measurement(self.data),
         ) {
-            (Topic::CommitLatency, None) => commit_latency::measure_hint_or_reason(self.data).0,
+            (Topic::CommitLatency, None) => commit_latency::measure_hint_or_reason(self.data),
             _ => row.recommended.clone(),
         }
     }
@@ -362,13 +397,7 @@ impl OverviewPageBuilder<'_> {
             HEADING,
             &format!("{}   {when}", measurement.paced_conditions_text()),
         );
-        commit_latency::MethodTable {
-            data: self.data,
-            report: self.report,
-            measurement,
-            room: columns,
-        }
-        .push_method_table(page);
+        self.push_method_table(page, measurement);
         let mut details = DetailLines::new(columns);
         let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));

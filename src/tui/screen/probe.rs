@@ -4,18 +4,15 @@
 use ratatui::text::{Line, Span};
 
 use super::detail_lines::DetailLines;
-use super::shared_page_parts::no_target_page;
-use super::{commit_latency, curves};
+use super::{PageContext, commit_latency, curves};
 use crate::measure::{
     Latencies, Measurement, MethodResult, ProbeProgress, measurement_summary, sparkline,
 };
-use crate::report::Report;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::page::Page;
-use crate::tui::screen_data::{BackgroundActivity, ScreenData};
+use crate::tui::screen_data::{BackgroundActivity, FinishedProbe};
 use crate::tui::theme::{BOLD, DIM, PLAIN, method_style};
-use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
@@ -28,64 +25,38 @@ const GAP: usize = 3;
 /// Columns of the tail latency table, including gaps, without the bars of the rounds.
 const WIDTH_BESIDE_ROUNDS: usize = 55;
 
-pub fn probe_page(data: &ScreenData, room: BodyLayout) -> Page {
-    let Some((report, _)) = data.report_and_chosen_target() else {
-        return no_target_page(data, "measure");
-    };
-    let mut page = Page::default();
-    let view = ProbePageBuilder {
-        data,
-        report,
-        room: room.columns,
-        rows: room.rows_above_pane(),
-    };
-    match (&data.activity, data.measurement_in_report()) {
-        (
-            BackgroundActivity::Probing {
-                target,
-                progress,
-                cancelled,
-                ..
-            },
-            _,
-        ) if Some(target) == data.focus.target.as_ref() => {
-            view.push_running_probe(&mut page, progress.as_deref(), *cancelled);
+impl PageContext<'_> {
+    pub fn probe_page(&self) -> Page {
+        let mut page = Page::default();
+        match (&self.data.activity, self.data.measurement_in_report()) {
+            (
+                BackgroundActivity::Probing {
+                    target,
+                    progress,
+                    cancelled,
+                    ..
+                },
+                _,
+            ) if target == self.target => {
+                self.push_running_probe(&mut page, progress.as_deref(), *cancelled);
+            }
+            (_, Some(measurement)) => self.push_measurement_result(&mut page, measurement),
+            (_, None) => self.push_unmeasured_notice(&mut page),
         }
-        (_, Some(measurement)) => view.push_measurement_result(&mut page, measurement),
-        (_, None) => view.push_unmeasured_notice(&mut page),
+        page
     }
-    page
-}
 
-struct ProbePageBuilder<'a> {
-    data: &'a ScreenData,
-    report: &'a Report,
-    room: usize,
-    rows: usize,
-}
-
-impl ProbePageBuilder<'_> {
-    fn push_heading(&self, page: &mut Page, aside: &str) {
+    fn push_probe_heading(&self, page: &mut Page, aside: &str) {
         const TITLE_PREFIX: &str = "Probe of ";
-        let name = self
-            .data
-            .focus
-            .target
-            .as_ref()
-            .map(crate::facts::Subject::name)
-            .unwrap_or_default();
+        let name = self.target.name();
         let taken = text::width(TITLE_PREFIX) + text::width(aside) + 3;
-        let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
+        let name = text::truncate_middle(name, self.room.columns.saturating_sub(taken).max(12));
         page.push_heading(&format!("{TITLE_PREFIX}{name}"), aside);
     }
 
-    fn new_detail_lines(&self) -> DetailLines {
-        DetailLines::new(self.room)
-    }
-
     fn push_unmeasured_notice(&self, page: &mut Page) {
-        self.push_heading(page, "not measured");
-        let mut details = self.new_detail_lines();
+        self.push_probe_heading(page, "not measured");
+        let mut details = DetailLines::new(self.room.columns);
         self.push_last_probe_failure(&mut details);
         details.push_empty_line();
         match self.data.check_measurable() {
@@ -106,13 +77,13 @@ impl ProbePageBuilder<'_> {
         page.push_text_block(details.lines);
     }
 
+    fn last_probe(&self) -> Option<&FinishedProbe> {
+        let ended = self.data.last_probe.as_ref();
+        ended.filter(|ended| ended.target == *self.target)
+    }
+
     fn push_last_probe_failure(&self, details: &mut DetailLines) {
-        let ended = self
-            .data
-            .last_probe
-            .as_ref()
-            .filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        if let Some(why) = ended.and_then(|ended| ended.error.as_deref()) {
+        if let Some(why) = self.last_probe().and_then(|ended| ended.error.as_deref()) {
             details.push_empty_line();
             details.push_paragraph(why);
         }
@@ -125,9 +96,9 @@ impl ProbePageBuilder<'_> {
         cancelled: bool,
     ) {
         let Some(progress) = progress else {
-            return self.push_heading(page, "starting");
+            return self.push_probe_heading(page, "starting");
         };
-        self.push_heading(
+        self.push_probe_heading(
             page,
             &format!(
                 "{}, {}",
@@ -140,7 +111,7 @@ impl ProbePageBuilder<'_> {
             Some(says) => says,
             None => "the first round is still running".to_owned(),
         };
-        let mut details = self.new_detail_lines();
+        let mut details = DetailLines::new(self.room.columns);
         details.push_paragraph(&says);
         // At least two lines, so that the figures below stay in place.
         while details.lines.len() < 2 {
@@ -151,7 +122,7 @@ impl ProbePageBuilder<'_> {
             return;
         };
         self.push_latency_figures(page, measurement, &progress.histogram);
-        let mut details = self.new_detail_lines();
+        let mut details = DetailLines::new(self.room.columns);
         details.push_empty_line();
         commit_latency::push_caveats(&mut details, measurement);
         if details.lines.len() > 1 {
@@ -161,29 +132,22 @@ impl ProbePageBuilder<'_> {
 
     fn push_measurement_result(&self, page: &mut Page, measurement: &Measurement) {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
-        self.push_heading(
+        self.push_probe_heading(
             page,
             &format!(
                 "measured {}: {rounds} rounds in {seconds:.1} s",
                 measurement.when
             ),
         );
-        let mut details = self.new_detail_lines();
+        let mut details = DetailLines::new(self.room.columns);
         let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         self.push_last_probe_failure(&mut details);
         details.push_empty_line();
         page.push_text_block(details.lines);
-        let ended = self.data.last_probe.as_ref();
-        let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        self.push_latency_figures(
-            page,
-            measurement,
-            ended
-                .map(|ended| ended.histogram.as_slice())
-                .unwrap_or_default(),
-        );
+        let histogram = self.last_probe().map(|ended| ended.histogram.as_slice());
+        self.push_latency_figures(page, measurement, histogram.unwrap_or_default());
     }
 
     fn push_latency_figures(
@@ -196,20 +160,18 @@ impl ProbePageBuilder<'_> {
             Span::styled(HEADING, BOLD),
             Span::styled(format!("   {}", measurement.paced_conditions_text()), DIM),
         ])]);
-        let rows = commit_latency::MethodTable {
-            data: self.data,
-            report: self.report,
-            measurement,
-            room: self.room,
-        };
-        rows.push_method_table(page);
+        self.push_method_table(page, measurement);
         let tails = self.tail_latency_lines(measurement);
         self.push_charts(page, measurement, histogram, tails.len());
         page.push_text_block(tails);
     }
 
     fn tail_latency_lines(&self, measurement: &Measurement) -> Vec<Line<'static>> {
-        let wide = self.room.saturating_sub(WIDTH_BESIDE_ROUNDS).clamp(10, 40);
+        let wide = self
+            .room
+            .columns
+            .saturating_sub(WIDTH_BESIDE_ROUNDS)
+            .clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
                 .flushes_per_commit
@@ -246,7 +208,7 @@ impl ProbePageBuilder<'_> {
             Column::new_droppable(1),
         ];
         let mut lines = vec![Line::default()];
-        lines.extend(columns::align_rows(&rows, &shape, self.room));
+        lines.extend(columns::align_rows(&rows, &shape, self.room.columns));
         lines
     }
 
@@ -260,14 +222,16 @@ impl ProbePageBuilder<'_> {
         below: usize,
     ) {
         let in_force = self.data.method_in_force();
-        let (half, is_wide) = match self.room {
-            TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
+        let room = self.room.columns;
+        let (half, is_wide) = match room {
+            TWO_COLUMN_WIDTH.. => ((room - GAP) / 2, true),
             narrow => (narrow, false),
         };
         let is_pair = is_wide && !histogram.is_empty();
-        let columns = if is_pair { half } else { self.room };
+        let columns = if is_pair { half } else { room };
         // A heading and a blank row precede each chart.
-        let free = self.rows.saturating_sub(page.height() + below);
+        let rows = self.room.rows_above_pane();
+        let free = rows.saturating_sub(page.height() + below);
         let stacked = if is_pair || histogram.is_empty() {
             1
         } else {

@@ -3,74 +3,46 @@
 
 use ratatui::text::Line;
 
+use super::PageContext;
 use super::detail_lines::DetailLines;
-use super::shared_page_parts::no_target_page;
 use crate::facts::{Choice, Subject};
-use crate::report::Report;
 use crate::report::view::Badge;
 use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
 use crate::tui::labels;
-use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
+use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::rule_results::{RuleResult, RuleSummary};
-use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{DIM, PLAIN, level_style};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
 /// Limit on the traces that are shown for a rule that does not apply; `walwise explain` shows all.
 const MAX_TRACES: usize = 8;
 
-pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
-    let Some((report, _)) = data.report_and_chosen_target() else {
-        return no_target_page(data, "judge");
-    };
-    let mut page = Page::default();
-    let view = RulesPageBuilder {
-        data,
-        state,
-        report,
-        room,
-    };
-    for &came_to in RuleResult::ALL {
-        view.push_result_group(&mut page, came_to);
+impl PageContext<'_> {
+    pub fn rules_page(&self) -> Page {
+        let mut page = Page::default();
+        for &came_to in RuleResult::ALL {
+            self.push_result_group(&mut page, came_to);
+        }
+        if page.blocks.is_empty() {
+            let said = if self.state.filter.is_some() {
+                "No matches."
+            } else {
+                "No rules."
+            };
+            page.push_text_block(vec![Line::styled(said, DIM)]);
+        }
+        page
     }
-    if page.blocks.is_empty() {
-        let said = if state.filter.is_some() {
-            "No matches."
-        } else {
-            "No rules."
+
+    /// Adds the details of a rule and returns its name.
+    pub fn push_rule_details(&self, details: &mut DetailLines, at: usize) -> String {
+        let Some(judged) = self.data.focus.rules.get(at) else {
+            return String::new();
         };
-        page.push_text_block(vec![Line::styled(said, DIM)]);
+        self.push_findings_and_traces(details, judged);
+        judged.rule.clone()
     }
-    page
-}
 
-/// Adds the details of a rule and returns its name.
-pub fn push_rule_details(
-    details: &mut DetailLines,
-    data: &ScreenData,
-    report: &Report,
-    at: usize,
-) -> String {
-    let Some(judged) = data.focus.rules.get(at) else {
-        return String::new();
-    };
-    RuleDetailsBuilder { data, report }.push_findings_and_traces(details, judged);
-    judged.rule.clone()
-}
-
-struct RuleDetailsBuilder<'a> {
-    data: &'a ScreenData,
-    report: &'a Report,
-}
-
-struct RulesPageBuilder<'a> {
-    data: &'a ScreenData,
-    state: &'a PageState,
-    report: &'a Report,
-    room: usize,
-}
-
-impl RulesPageBuilder<'_> {
     fn push_result_group(&self, page: &mut Page, came_to: RuleResult) {
         let all = &self.data.focus.rules;
         let here = all.iter().filter(|judged| judged.result == came_to);
@@ -81,21 +53,15 @@ impl RulesPageBuilder<'_> {
         if shown.is_empty() {
             return;
         }
-        let title = match came_to {
-            RuleResult::Applies => "Applies",
-            RuleResult::Undecided => "Undecided",
-            RuleResult::DoesNotApply => "Does not apply",
-            RuleResult::NoSubject => "Not applicable here",
-        };
         let aside = format!("{} of {}", shown.len(), all.len());
-        page.push_heading(title, &aside);
+        page.push_heading(came_to.as_str(), &aside);
         let shape = [
             Column::new_cuttable(9),
             Column::new_wrapping(18),
             Column::new_wrapping_or_droppable(12, 1),
-            Column::new_wrapping(self.room.saturating_mul(2) / 5),
+            Column::new_wrapping(self.room.columns.saturating_mul(2) / 5),
         ];
-        for (lines, judged) in columns::wrapped_rows(&rows, &shape, self.room)
+        for (lines, judged) in columns::wrapped_rows(&rows, &shape, self.room.columns)
             .into_iter()
             .zip(shown)
         {
@@ -136,21 +102,13 @@ impl RulesPageBuilder<'_> {
                         == std::mem::discriminant(&first.outcome)
                 })
                 .count();
-            let more = if like > 0 {
-                format!(" and {like} more")
-            } else {
-                String::new()
-            };
             return vec![
                 (
                     Badge::Level(first.level, is_open).badge_text(),
                     level_style(first.level),
                 ),
                 (judged.rule.clone(), PLAIN),
-                (
-                    format!("{}{more}", labels::subject_label(&first.subject)),
-                    PLAIN,
-                ),
+                (subject_and_more(&first.subject, like), PLAIN),
                 (first.title.clone(), PLAIN),
             ];
         }
@@ -161,17 +119,9 @@ impl RulesPageBuilder<'_> {
         let title = rule
             .map(|rule| rule.question.text_without_subject())
             .unwrap_or_default();
-        let of = judged
-            .unaffected
-            .first()
-            .map(labels::subject_label)
-            .unwrap_or_default();
         let more = judged.unaffected.len().saturating_sub(1);
-        let of = if more > 0 {
-            format!("{of} and {more} more")
-        } else {
-            of
-        };
+        let first = judged.unaffected.first();
+        let of = first.map_or_else(String::new, |first| subject_and_more(first, more));
         vec![
             (level.to_owned(), DIM),
             (judged.rule.clone(), PLAIN),
@@ -179,9 +129,6 @@ impl RulesPageBuilder<'_> {
             (title, DIM),
         ]
     }
-}
-
-impl RuleDetailsBuilder<'_> {
     fn push_findings_and_traces(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let mut told: Option<&Finding> = None;
         for finding in judged.rule_findings_in_report(self.report) {
@@ -249,5 +196,13 @@ impl RuleDetailsBuilder<'_> {
             );
             details.push_paragraph(&more);
         }
+    }
+}
+
+fn subject_and_more(subject: &Subject, more: usize) -> String {
+    let name = labels::subject_label(subject);
+    match more {
+        0 => name,
+        more => format!("{name} and {more} more"),
     }
 }

@@ -73,7 +73,7 @@ impl SectionRenderer<'_> {
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Instructions(steps) => {
-                    let items = steps.iter().map(instruction_item);
+                    let items = steps.iter().map(|step| self.instruction_item(step));
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
@@ -99,11 +99,16 @@ impl SectionRenderer<'_> {
     }
 
     fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<PageBlock> {
-        let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
+        // Beside commands, a column of notes would narrow the titles of all rows.
+        let count = COLUMNS.len() - usize::from(self.with_commands);
+        let cells = |item: &SectionItem<'_>| item.cells.iter().take(count).cloned().collect();
+        let rows: Vec<Vec<StyledText>> = items.iter().map(cells).collect();
         let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room);
         let block = |(mut lines, item): (Vec<Line<'static>>, SectionItem<'_>)| {
             let commands = item.item_commands().to_vec();
             if self.with_commands {
+                let [.., note] = &item.cells;
+                columns::push_note_at_right(&mut lines, note, self.room);
                 lines.extend(self.item_remedy_lines(&item));
             }
             if item.about.rules.is_empty() && item.about.key.is_empty() {
@@ -144,6 +149,36 @@ impl SectionRenderer<'_> {
             lines.push_field("  fix", &remedy);
         }
         lines.lines
+    }
+
+    fn instruction_item<'s>(&self, step: &'s StepInstruction) -> SectionItem<'s> {
+        let number = step.number.map(|number| format!("{number} "));
+        let level = number.unwrap_or_default() + step.level.as_str();
+        let interrupts = match step.interrupts {
+            "" => String::new(),
+            "none" if !self.with_commands => String::new(),
+            what => format!("interrupts: {what}"),
+        };
+        // A subject that the report leaves out is clear from the text.
+        let subject = step.item.subject.as_ref();
+        let subject = subject.filter(|_| !step.subject.is_empty());
+        SectionItem {
+            key: step.item.key.clone(),
+            level: Some(step.level),
+            cells: [
+                (level, level_style(step.level)),
+                (String::new(), PLAIN),
+                (step.setting.to_owned(), PLAIN),
+                (
+                    subject.map(labels::subject_label).unwrap_or_default(),
+                    PLAIN,
+                ),
+                (step.change.clone(), PLAIN),
+                (interrupts, DIM),
+            ],
+            about: &step.item,
+            details: step.details.as_deref().unwrap_or_default(),
+        }
     }
 
     /// The details of an item, then the reasons of its findings, from the first report that
@@ -238,34 +273,5 @@ fn bullet_item<'s>(section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
         ],
         about: &bullet.item,
         details: &bullet.details,
-    }
-}
-
-fn instruction_item(step: &StepInstruction) -> SectionItem<'_> {
-    let number = step.number.map(|number| format!("{number} "));
-    let level = number.unwrap_or_default() + step.level.as_str();
-    let interrupts = match step.interrupts {
-        "" | "none" => String::new(),
-        what => format!("interrupts: {what}"),
-    };
-    // A subject that the report leaves out is clear from the text.
-    let subject = step.item.subject.as_ref();
-    let subject = subject.filter(|_| !step.subject.is_empty());
-    SectionItem {
-        key: step.item.key.clone(),
-        level: Some(step.level),
-        cells: [
-            (level, level_style(step.level)),
-            (String::new(), PLAIN),
-            (step.setting.to_owned(), PLAIN),
-            (
-                subject.map(labels::subject_label).unwrap_or_default(),
-                PLAIN,
-            ),
-            (step.change.clone(), PLAIN),
-            (interrupts, DIM),
-        ],
-        about: &step.item,
-        details: step.details.as_deref().unwrap_or_default(),
     }
 }

@@ -47,17 +47,14 @@ mod layer_details;
 
 use ratatui::text::Line;
 
+use super::PageContext;
 use super::detail_lines::DetailLines;
-use super::sections::SectionRenderer;
-use super::shared_page_parts::no_target_page;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject};
-use crate::report::Report;
 use crate::report::view::flush_path::is_hop_unremarkable;
 use crate::report::view::target::{evidence_sections, server_directories_section};
 use crate::report::view::wording;
-use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
-use crate::tui::screen_data::ScreenData;
+use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::theme::DIM;
 use layer::StackNode;
 use layer_details::LayerDetails;
@@ -66,90 +63,62 @@ pub fn layer_block_key(layer: &Subject) -> String {
     format!("layer {layer}")
 }
 
-pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
-    let Some((report, target)) = data.report_and_chosen_target() else {
-        return no_target_page(data, "show");
-    };
-    let mut page = Page::default();
-    let view = StoragePageBuilder {
-        data,
-        report,
-        target,
-        state,
-        room,
-    };
-    let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
-    view.push_stack_tree(&mut page, &stack);
-    view.push_disk_sharing(&mut page);
-    view.push_related_subjects(&mut page, &beside);
-    view.push_verdict_evidence(&mut page);
-    if page.selectable_blocks().next().is_none() {
-        let said = if state.only_unknown {
-            "No unknown facts."
-        } else {
-            "No matches."
+impl PageContext<'_> {
+    pub fn storage_page(&self) -> Page {
+        let mut page = Page::default();
+        let (stack, beside) = (self.target_stack_nodes(), self.related_subject_nodes());
+        self.push_stack_tree(&mut page, &stack);
+        self.push_disk_sharing(&mut page);
+        self.push_related_subjects(&mut page, &beside);
+        if !self.is_filtering() {
+            for section in self
+                .data
+                .target_verdict()
+                .into_iter()
+                .flat_map(evidence_sections)
+            {
+                self.section_renderer().push_section(&mut page, &section);
+            }
+        }
+        if page.selectable_blocks().next().is_none() {
+            let said = if self.state.only_unknown {
+                "No unknown facts."
+            } else {
+                "No matches."
+            };
+            page.push_text_block(vec![Line::styled(said, DIM)]);
+        }
+        page
+    }
+
+    pub fn push_subject_fact_details(
+        &self,
+        details: &mut DetailLines,
+        subject: &Subject,
+        fact: &str,
+    ) {
+        LayerDetails::new(self, subject).push_named_fact_details(details, fact);
+    }
+
+    /// Adds the details of a layer and returns its title.
+    pub fn push_layer_details(&self, page: &mut Page, subject: &Subject) -> String {
+        let (stack, beside) = (self.target_stack_nodes(), self.related_subject_nodes());
+        let mut layers = stack.iter().chain(&beside);
+        let Some(layer) = layers.find(|layer| layer.subject == subject) else {
+            return String::new();
         };
-        page.push_text_block(vec![Line::styled(said, DIM)]);
+        let mut details = DetailLines::new(self.room.columns);
+        for says in layer.description_lines() {
+            details.push_paragraph(says);
+        }
+        page.push_text_block(details.lines);
+        let facts = LayerDetails::new(self, subject);
+        page.blocks.extend(facts.detail_blocks(layer));
+        layer.title()
     }
-    page
 }
 
-pub fn push_subject_fact_details(
-    details: &mut DetailLines,
-    data: &ScreenData,
-    report: &Report,
-    subject: &Subject,
-    fact: &str,
-) {
-    let layer = LayerDetails::new(data, report, subject, false);
-    layer.push_named_fact_details(details, fact);
-}
-
-/// Adds the details of a layer and returns its title.
-pub fn push_layer_details(
-    page: &mut Page,
-    data: &ScreenData,
-    subject: &Subject,
-    state: &PageState,
-    room: usize,
-) -> String {
-    let Some((report, target)) = data.report_and_chosen_target() else {
-        return String::new();
-    };
-    let view = StoragePageBuilder {
-        data,
-        report,
-        target,
-        state,
-        room,
-    };
-    let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
-    let chosen = stack
-        .iter()
-        .chain(&beside)
-        .find(|layer| layer.subject == subject);
-    let Some(layer) = chosen else {
-        return String::new();
-    };
-    let mut details = DetailLines::new(room);
-    for says in layer.description_lines() {
-        details.push_paragraph(says);
-    }
-    page.push_text_block(details.lines);
-    let facts = view.layer_details(layer);
-    page.blocks.extend(facts.detail_blocks(layer, state, room));
-    layer.title()
-}
-
-struct StoragePageBuilder<'a> {
-    data: &'a ScreenData,
-    report: &'a Report,
-    target: &'a Subject,
-    state: &'a PageState,
-    room: usize,
-}
-
-impl<'a> StoragePageBuilder<'a> {
+impl<'a> PageContext<'a> {
     fn is_filtering(&self) -> bool {
         self.state.only_unknown || self.state.has_filter_text()
     }
@@ -178,11 +147,6 @@ impl<'a> StoragePageBuilder<'a> {
             .chain(host)
             .map(StackNode::for_related_subject)
             .collect()
-    }
-
-    fn layer_details(&self, of: &StackNode<'a>) -> LayerDetails<'a> {
-        let is_top = of.subject == self.target;
-        LayerDetails::new(self.data, self.report, of.subject, is_top)
     }
 
     fn layer_has_issue(&self, layer: &Subject) -> bool {
@@ -222,15 +186,10 @@ impl<'a> StoragePageBuilder<'a> {
         else {
             return;
         };
-        let view = SectionRenderer {
-            data: self.data,
-            room: self.room,
-            with_commands: false,
-        };
         if let Some(section) = server_directories_section(summary) {
-            view.push_section(page, &section);
+            self.section_renderer().push_section(page, &section);
         }
-        let mut details = DetailLines::new(self.room);
+        let mut details = DetailLines::new(self.room.columns);
         for says in wording::shared_storage_sentences(self.report, self.target) {
             details.push_paragraph(&says);
         }
@@ -242,18 +201,6 @@ impl<'a> StoragePageBuilder<'a> {
         if !details.lines.is_empty() {
             details.lines.insert(0, Line::default());
             page.push_text_block(details.lines);
-        }
-    }
-
-    fn push_verdict_evidence(&self, page: &mut Page) {
-        let view = SectionRenderer {
-            data: self.data,
-            room: self.room,
-            with_commands: false,
-        };
-        let verdict = self.data.target_verdict().filter(|_| !self.is_filtering());
-        for section in verdict.into_iter().flat_map(evidence_sections) {
-            view.push_section(page, &section);
         }
     }
 
@@ -271,19 +218,17 @@ impl<'a> StoragePageBuilder<'a> {
     }
 
     fn push_layers(&self, page: &mut Page, layers: &[StackNode<'a>]) {
-        let shown: Vec<(&StackNode<'a>, LayerDetails<'a>)> = layers
+        let shown: Vec<(&StackNode<'a>, LayerDetails<'_>)> = layers
             .iter()
-            .map(|layer| (layer, self.layer_details(layer)))
-            .filter(|(layer, facts)| {
-                !self.is_filtering() || facts.has_match(self.state, &layer.search_text())
-            })
+            .map(|layer| (layer, LayerDetails::new(self, layer.subject)))
+            .filter(|(layer, facts)| !self.is_filtering() || facts.has_match(&layer.search_text()))
             .collect();
         let gaps: Vec<usize> = shown
             .iter()
             .map(|(_, facts)| facts.count_readable_unknowns())
             .collect();
         let rows: Vec<&StackNode<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
-        let drawn = layer::layer_lines(&rows, &gaps, self.room);
+        let drawn = layer::layer_lines(&rows, &gaps, self.room.columns);
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
             let details = RowDetails::Layer(layer.subject.clone());
             page.blocks.push(
@@ -291,7 +236,7 @@ impl<'a> StoragePageBuilder<'a> {
                     .with_issue(self.layer_has_issue(layer.subject)),
             );
             if self.is_filtering() {
-                let facts = facts.matching_fact_blocks(layer, self.state, self.room);
+                let facts = facts.matching_fact_blocks(layer);
                 page.blocks.extend(facts);
             }
         }

@@ -1,72 +1,55 @@
 //! Lists unknown facts, for which the user can enter values. Such a value is shown as *stated* and
 //! never replaces a reading ([`crate::tui::what_if`]).
 
+use super::PageContext;
 use super::detail_lines::DetailLines;
 use crate::escape::ShellCommand;
 use crate::facts::{MissingFact, Reading, Remedy, catalog};
-use crate::report::Report;
 use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
 use crate::report::view::wording;
 use crate::text::format_names_and_rest;
 use crate::tui::labels;
 use crate::tui::page::{Page, PageBlock, RowDetails};
-use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{DOUBT, PLAIN};
 use crate::tui::what_if::can_assume;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
 const MAX_NAMES: usize = 8;
 
-pub fn push_unknown_section(page: &mut Page, data: &ScreenData, report: &Report, room: usize) {
-    let needs = &data.focus.needs;
-    if needs.is_empty() {
-        page.push_heading("Unknown", NONE_MISSING_TEXT);
-        return;
+impl PageContext<'_> {
+    pub fn push_unknown_section(&self, page: &mut Page) {
+        let needs = &self.data.focus.needs;
+        if needs.is_empty() {
+            page.push_heading("Unknown", NONE_MISSING_TEXT);
+            return;
+        }
+        let all = wording::count_with_noun(needs.len(), "fact");
+        page.push_heading("Unknown", &format!("{all} needed to evaluate rules"));
+        let rows: Vec<Vec<StyledText>> = needs
+            .iter()
+            .map(|(need, _)| self.missing_fact_cells(need))
+            .collect();
+        let shape = [6, 16, 28].map(Column::new_wrapping);
+        let rows = columns::wrapped_rows(&rows, &shape, self.room.columns).into_iter();
+        for (at, (lines, (need, _))) in rows.zip(needs).enumerate() {
+            let key = format!("need {} {}", need.fact, need.subject);
+            page.blocks.push(PageBlock {
+                fact: Some((need.subject.clone(), need.fact.clone())),
+                commands: self.run_as_root_command(need).into_iter().collect(),
+                ..PageBlock::new_row(key, RowDetails::MissingFact(at), lines)
+            });
+        }
     }
-    let all = wording::count_with_noun(needs.len(), "fact");
-    page.push_heading("Unknown", &format!("{all} needed to evaluate rules"));
-    let view = UnknownFactsBuilder { data, report };
-    let rows: Vec<Vec<StyledText>> = needs
-        .iter()
-        .map(|(need, _)| view.missing_fact_cells(need))
-        .collect();
-    let shape = [
-        Column::new_wrapping(6),
-        Column::new_wrapping(16),
-        Column::new_wrapping(28),
-    ];
-    let rows = columns::wrapped_rows(&rows, &shape, room).into_iter();
-    for (at, (lines, (need, _))) in rows.zip(needs).enumerate() {
-        let key = format!("need {} {}", need.fact, need.subject);
-        page.blocks.push(PageBlock {
-            fact: Some((need.subject.clone(), need.fact.clone())),
-            commands: view.run_as_root_command(need).into_iter().collect(),
-            ..PageBlock::new_row(key, RowDetails::MissingFact(at), lines)
-        });
+
+    /// Adds the details of a missing fact and returns its name.
+    pub fn push_needed_fact_details(&self, details: &mut DetailLines, at: usize) -> String {
+        let Some((need, rules)) = self.data.focus.needs.get(at) else {
+            return String::new();
+        };
+        self.push_missing_fact_details(details, need, rules);
+        need.fact.clone()
     }
-}
 
-/// Adds the details of a missing fact and returns its name.
-pub fn push_needed_fact_details(
-    details: &mut DetailLines,
-    data: &ScreenData,
-    report: &Report,
-    at: usize,
-) -> String {
-    let Some((need, rules)) = data.focus.needs.get(at) else {
-        return String::new();
-    };
-    let view = UnknownFactsBuilder { data, report };
-    view.push_missing_fact_details(details, need, rules);
-    need.fact.clone()
-}
-
-struct UnknownFactsBuilder<'a> {
-    data: &'a ScreenData,
-    report: &'a Report,
-}
-
-impl UnknownFactsBuilder<'_> {
     fn missing_fact_cells(&self, need: &MissingFact) -> Vec<StyledText> {
         let remedy = match &need.remedy {
             Some(Remedy::RunProbe) if self.data.check_measurable().is_ok() => {
@@ -93,7 +76,7 @@ impl UnknownFactsBuilder<'_> {
         let held = self.data.assumed_facts();
         let one = held
             .iter()
-            .find(|one| one.subject == need.subject && one.fact == need.fact)?;
+            .find(|one| one.is_for_fact(&need.subject, &need.fact))?;
         Some(format!("stated: {}", one.value))
     }
 
@@ -161,7 +144,6 @@ impl UnknownFactsBuilder<'_> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;
         }
-        ShellCommand::new("sudo walwise ")
-            .append_quoted_name(self.data.focus.target.as_ref()?.name())
+        ShellCommand::new("sudo walwise ").append_quoted_name(self.target.name())
     }
 }

@@ -113,9 +113,7 @@ impl Worker for PanicOnRescanWorker {
                 Ok(JobResult::Report(Box::new(at_risk_report())))
             }
             Job::Compare(..) => Ok(JobResult::Comparison(None)),
-            Job::Raw(source, value) => {
-                Ok(JobResult::Raw(source.clone(), value.clone(), Vec::new()))
-            }
+            Job::Raw(..) => Ok(JobResult::Raw(Vec::new())),
             Job::Document(format) => Ok(JobResult::Document(render(*format).into())),
             Job::Save(save) => {
                 let document = save.document.as_deref().map(str::to_owned);

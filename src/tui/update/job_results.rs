@@ -6,7 +6,7 @@ use crate::report::latency::wal_sync_method_in_force;
 use crate::tui::assumptions::AssumedHost;
 use crate::tui::changes_jobs;
 use crate::tui::export;
-use crate::tui::job::{JobId, JobProgress, JobResult};
+use crate::tui::job::{Job, JobId, JobProgress, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::page::Motion;
 use crate::tui::screen_data::{BackgroundActivity, FinishedProbe};
@@ -34,22 +34,39 @@ pub(super) fn handle_job_progress(model: &mut Model, from: JobId, partial: JobPr
 }
 
 pub(super) fn handle_job_result(model: &mut Model, from: JobId, result: JobResult) {
-    let Some(result) = export::consume_export_result(model, from, result) else {
+    let Some(job) = model.data.jobs.remove(&from) else {
         return;
     };
-    let Some(result) = model.data.raw.store_raw_answer_result(result) else {
-        return;
-    };
-    let result = match changes_jobs::consume_changes_result(model, from, result) {
-        Ok(is_moved) if is_moved && model.data.activity == BackgroundActivity::Idle => {
-            return reevaluate_assumptions(model);
+    match (job, result) {
+        (Job::Raw(source, value), JobResult::Raw(lines)) => {
+            model.data.raw.insert_lines(&source, value, lines);
         }
-        Ok(_) => return,
-        Err(result) => result,
-    };
-    if model.data.activity.job_id() != Some(from) {
-        return;
+        (Job::Document(format), result) => export::show_document(model, format, result),
+        (Job::Save(_), result) => export::show_save_result(model, result),
+        (Job::SaveReport, result) => changes_jobs::show_report_save_result(model, &result),
+        (Job::ListReferences(_), result) => changes_jobs::show_reference_choices(model, result),
+        (Job::Compare(with, _), result) => changes_jobs::show_comparison(model, with, result),
+        (Job::Watch, JobResult::Moved(moved)) => {
+            // A running rescan reads this change too.
+            if !matches!(model.data.activity, BackgroundActivity::Collecting { .. }) {
+                changes_jobs::show_host_change(model, *moved);
+                if model.data.activity == BackgroundActivity::Idle {
+                    reevaluate_assumptions(model);
+                }
+            }
+        }
+        // A failed watch would fail again, so it counts as running and no other is started.
+        (Job::Watch, _) => {
+            model.data.jobs.insert(from, Job::Watch);
+        }
+        (_, result) if model.data.activity.job_id() == Some(from) => {
+            handle_activity_result(model, result);
+        }
+        (_, _) => {}
     }
+}
+
+fn handle_activity_result(model: &mut Model, result: JobResult) {
     let activity = std::mem::replace(&mut model.data.activity, BackgroundActivity::Idle);
     match (result, activity) {
         (JobResult::Report(report), BackgroundActivity::Replanning { .. }) => {

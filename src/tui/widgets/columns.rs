@@ -106,6 +106,31 @@ pub fn join_lines_side_by_side(
     (0..high).map(row).collect()
 }
 
+/// Adds a note such as `interrupts: none` at the right end of the first line that has room, without
+/// its label if necessary, or else on a line of its own.
+pub fn push_note_at_right(lines: &mut Vec<Line<'static>>, (note, style): &StyledText, room: usize) {
+    let note = note.as_str();
+    let short = note.rsplit(": ").next().unwrap_or_default();
+    let start = |note: &str| room.saturating_sub(text::width(note));
+    let place = |note| {
+        let has_room = |line: &Line<'_>| line.width() + GAP <= start(note);
+        Some((lines.iter().position(has_room)?, note))
+    };
+    let (at, note) = place(note)
+        .or_else(|| place(short))
+        .unwrap_or((lines.len(), note));
+    if note.is_empty() {
+        return;
+    }
+    if at == lines.len() {
+        lines.push(Line::default());
+    }
+    if let Some(line) = lines.get_mut(at) {
+        line.push_span(Span::raw(text::spaces(start(note) - line.width())));
+        line.push_span(Span::styled(note.to_owned(), *style));
+    }
+}
+
 pub fn labelled_rows(
     (label, of_label): (&str, Style),
     indent: usize,
@@ -158,6 +183,9 @@ fn row_line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
             spans.push(Span::raw(text::spaces(GAP)));
         }
         spans.push(Span::styled(text::pad_or_truncate(content, *width), *style));
+    }
+    if let Some(last) = spans.last_mut() {
+        last.content = last.content.trim_end().to_owned().into();
     }
     Line::from(spans)
 }
@@ -274,7 +302,7 @@ mod tests {
         );
         assert_eq!(
             aligned_sample_rows(20),
-            ["critical  nobarrier…", "keep      fdatasync "]
+            ["critical  nobarrier…", "keep      fdatasync"]
         );
     }
 

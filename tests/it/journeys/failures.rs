@@ -66,9 +66,7 @@ impl Worker for PanickingWorker {
             Job::Collect => Ok(JobResult::Report(Box::new(self.collect_report(progress)))),
             Job::PlanProbe(_) => Ok(JobResult::Plan(vec!["It panics.".to_owned()])),
             Job::Probe(_) => Err(self.run_probe(cancel)?),
-            Job::Raw(source, value) => {
-                Ok(JobResult::Raw(source.clone(), value.clone(), Vec::new()))
-            }
+            Job::Raw(..) => Ok(JobResult::Raw(Vec::new())),
             Job::Document(_) => panic!("a panic while writing"),
             other => panic!("a panic during {other:?}"),
         }

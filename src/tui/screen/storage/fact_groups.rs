@@ -1,54 +1,41 @@
 use std::collections::BTreeSet;
 
 use super::fact_entry::{FactEntry, FactEntryState};
-use crate::facts::{FactGroup, Subject, catalog, choice};
-use crate::report::Report;
+use crate::facts::{FactGroup, Subject, catalog};
 use crate::report::view::wording;
 use crate::rules::{Level, Outcome};
 use crate::tui::rule_results::RuleResult;
-use crate::tui::screen_data::ScreenData;
+use crate::tui::screen::PageContext;
 use crate::tui::theme::{DIM, DOUBT, PLAIN};
 use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
 
-choice! {
-    pub enum FactDisplayGroup {
-        /// Facts about flushes, facts on which findings depend, and missing facts that a rule needs.
-        Decides = "Facts that decide",
-        Speed = "Speed and layout",
-        Health = "Health",
-        Identity = "Identity",
-        Other = "Other facts",
+pub fn fact_group_heading(group: FactGroup) -> &'static str {
+    match group {
+        FactGroup::Flushes => "Facts that decide",
+        FactGroup::Speed => "Speed and layout",
+        FactGroup::Health => "Health",
+        FactGroup::Identity => "Identity",
+        FactGroup::Other => "Other facts",
     }
 }
 
-impl FactDisplayGroup {
-    pub fn is_folded_by_default(self) -> bool {
-        matches!(self, Self::Identity | Self::Other)
-    }
+pub fn is_folded_by_default(group: FactGroup) -> bool {
+    matches!(group, FactGroup::Identity | FactGroup::Other)
+}
 
-    /// Facts in `decides` belong to the group Decides, even if the catalogue has another group for
-    /// them.
-    pub fn for_fact(fact: &str, decides: &BTreeSet<&str>) -> Self {
-        let group = catalog::find_by_name(fact).map_or(FactGroup::Other, |info| info.group);
-        match group {
-            _ if decides.contains(fact) => Self::Decides,
-            FactGroup::Flushes => Self::Decides,
-            FactGroup::Speed => Self::Speed,
-            FactGroup::Health => Self::Health,
-            FactGroup::Identity => Self::Identity,
-            FactGroup::Other => Self::Other,
-        }
+/// Facts in `decides` belong to the first group, whatever their group in the catalogue.
+pub fn displayed_group(fact: &str, decides: &BTreeSet<&str>) -> FactGroup {
+    match catalog::find_by_name(fact) {
+        _ if decides.contains(fact) => FactGroup::Flushes,
+        info => info.map_or(FactGroup::Other, |info| info.group),
     }
 }
 
 /// The facts of a subject on which applying findings above [`Level::Keep`] depend, and missing
 /// facts that would decide a rule.
-pub fn deciding_fact_names<'a>(
-    data: &'a ScreenData,
-    report: &'a Report,
-    subject: &Subject,
-) -> BTreeSet<&'a str> {
+pub fn deciding_fact_names<'a>(view: &PageContext<'a>, subject: &Subject) -> BTreeSet<&'a str> {
+    let PageContext { data, report, .. } = *view;
     let mut facts = BTreeSet::new();
     let applying = data
         .focus

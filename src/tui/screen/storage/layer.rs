@@ -1,19 +1,18 @@
 use std::collections::BTreeSet;
 
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
 use crate::report::view::wording;
-use crate::tui::theme::{BAD, DIM, DOUBT, PLAIN};
-use crate::tui::widgets::columns::{self, Column, StyledText};
-use crate::tui::widgets::text;
-use crate::tui::widgets::tree::{self, BranchPrefix};
+use crate::text::JoinText;
+use crate::tui::theme::{BAD, DOUBT, PLAIN};
+use crate::tui::widgets::columns::{self, Column, PART_GAP, StyledText};
+use crate::tui::widgets::tree;
 
 pub struct StackNode<'a> {
     pub subject: &'a Subject,
-    branch: BranchPrefix,
+    branch: String,
     description: String,
     cache: &'a str,
     weakest: bool,
@@ -52,7 +51,7 @@ fn lower_layer_names_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> 
 }
 
 impl<'a> StackNode<'a> {
-    fn new(row: &'a LayerRow, branch: BranchPrefix, elsewhere: &[&str]) -> Self {
+    fn new(row: &'a LayerRow, branch: String, elsewhere: &[&str]) -> Self {
         let mut says = row.says.clone();
         if !elsewhere.is_empty() {
             says = format!("{says} → {}", elsewhere.join(", "));
@@ -72,13 +71,9 @@ impl<'a> StackNode<'a> {
             Scope::Cluster => "the server",
             _ => "",
         };
-        let branch = BranchPrefix {
-            first: String::new(),
-            under: String::new(),
-        };
         Self {
             subject,
-            branch,
+            branch: String::new(),
             description: says.to_owned(),
             cache: "",
             weakest: false,
@@ -120,10 +115,7 @@ impl<'a> StackNode<'a> {
 
     pub fn without_branch(self) -> Self {
         Self {
-            branch: BranchPrefix {
-                first: String::new(),
-                under: String::new(),
-            },
+            branch: String::new(),
             ..self
         }
     }
@@ -147,103 +139,26 @@ pub fn layer_lines(
     gaps: &[usize],
     room: usize,
 ) -> Vec<Vec<Line<'static>>> {
-    let gaps: Vec<String> = gaps
-        .iter()
-        .map(|count| {
-            if *count > 0 {
-                format!("{count} unknown")
-            } else {
-                String::new()
-            }
-        })
-        .collect();
-    let whole: Vec<Vec<StyledText>> = layers
-        .iter()
-        .zip(&gaps)
-        .map(|(layer, gaps)| layer_cells(layer, gaps))
-        .collect();
-    let shape = [Column::new_cuttable(0); 5];
-    let widths = columns::natural_widths(&whole, shape.len());
-    if columns::total_width(&widths) <= room {
-        return columns::align_rows(&whole, &shape, room)
-            .into_iter()
-            .map(|line| vec![line])
-            .collect();
-    }
-    let names = widths
-        .first()
-        .copied()
-        .unwrap_or_default()
-        .min(room.saturating_mul(2) / 5);
-    layers
-        .iter()
-        .zip(&gaps)
-        .map(|(layer, gaps)| wrapped_layer_lines(layer, gaps, names, room))
-        .collect()
-}
-
-fn layer_cells(layer: &StackNode<'_>, gaps: &str) -> Vec<StyledText> {
-    vec![
-        (
-            format!("{}{}", layer.branch.first, layer.layer_name()),
-            PLAIN,
-        ),
-        (layer.description.clone(), PLAIN),
-        (layer.cache.to_owned(), DIM),
-        (layer.weakest_mark().to_owned(), BAD),
-        (gaps.to_owned(), DOUBT),
-    ]
-}
-
-fn wrapped_layer_lines(
-    layer: &StackNode<'_>,
-    gaps: &str,
-    names: usize,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let beside = room.saturating_sub(names).saturating_sub(2);
-    let rows = |said: &str, role: Style| -> Vec<Vec<(String, Style)>> {
-        let rows = text::wrap(said, beside)
-            .into_iter()
-            .filter(|row| !row.is_empty());
-        rows.map(|row| vec![(row, role)]).collect()
-    };
-    let mut right = rows(&layer.description, PLAIN);
-    right.extend(rows(layer.cache, DIM));
-    for (mark, role) in [(layer.weakest_mark(), BAD), (gaps, DOUBT)] {
-        let taken = |row: &[(String, Style)]| {
-            row.iter()
-                .map(|(said, _)| text::width(said) + 2)
-                .sum::<usize>()
+    const COLUMNS: [Column; 4] = [
+        Column::new_wrapping(16),
+        Column::new_wrapping(16),
+        Column::new_cuttable(9),
+        Column::new_cuttable(11),
+    ];
+    let cells = |(layer, gaps): (&&StackNode<'_>, &usize)| -> Vec<StyledText> {
+        let says = [&*layer.description, layer.cache].into_iter();
+        let says = says.filter(|says| !says.is_empty()).join_with(PART_GAP);
+        let gaps = match gaps {
+            0 => String::new(),
+            count => format!("{count} unknown"),
         };
-        let piece = (mark.to_owned(), role);
-        match right.last_mut() {
-            _ if mark.is_empty() => {}
-            Some(last) if taken(last) + text::width(mark) <= beside => {
-                last.push(piece);
-            }
-            _ => right.push(vec![piece]),
-        }
-    }
-    let branch = [&layer.branch.first, &layer.branch.under];
-    let [first, under] = branch.map(|branch| names.saturating_sub(text::width(branch)));
-    let fits = text::width(layer.layer_name()) <= first;
-    let name = text::wrap(
-        layer.layer_name(),
-        if fits { first } else { first.min(under) },
-    );
-    let left = |i: usize| {
-        let [first, under] = branch;
-        let name = name.get(i).map_or("", String::as_str);
-        format!("{}{name}", if i == 0 { first } else { under })
+        vec![
+            (format!("{}{}", layer.branch, layer.layer_name()), PLAIN),
+            (says, PLAIN),
+            (layer.weakest_mark().to_owned(), BAD),
+            (gaps, DOUBT),
+        ]
     };
-    let line = |i: usize| {
-        let mut spans = vec![Span::raw(text::pad_or_truncate(&left(i), names))];
-        for (said, style) in right.get(i).into_iter().flatten() {
-            spans.push(Span::raw("  "));
-            spans.push(Span::styled(said.clone(), *style));
-        }
-        Line::from(spans)
-    };
-    (0..right.len().max(name.len())).map(line).collect()
+    let rows: Vec<_> = layers.iter().zip(gaps).map(cells).collect();
+    columns::wrapped_rows(&rows, &COLUMNS, room)
 }

@@ -1,18 +1,17 @@
 use ratatui::text::{Line, Span};
 
 use super::fact_entry::{FactEntry, FactEntryState};
-use super::fact_groups::{self, FactDisplayGroup};
+use super::fact_groups;
 use super::layer::StackNode;
 use crate::durability::Evidence;
-use crate::facts::{Choice, MissingFact, Reading, Subject, catalog};
-use crate::report::Report;
+use crate::facts::{Choice, FactGroup, MissingFact, Reading, Subject, catalog};
 use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
 use crate::text::JoinText;
-use crate::tui::page::{PageBlock, PageState, RowDetails, SelectionState};
+use crate::tui::page::{PageBlock, RowDetails, SelectionState};
 use crate::tui::raw_answers::RawAnswerCache;
+use crate::tui::screen::PageContext;
 use crate::tui::screen::detail_lines::DetailLines;
-use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{BOLD, DIM};
 use crate::tui::widgets::columns::{self, StyledText};
 
@@ -22,19 +21,15 @@ pub struct LayerDetails<'a> {
     evidence: Vec<&'a Evidence>,
     /// `None` for layers below the target.
     verdict: Option<String>,
-    data: &'a ScreenData,
-    report: &'a Report,
+    context: &'a PageContext<'a>,
 }
 
 impl<'a> LayerDetails<'a> {
-    /// `is_top` marks the target, whose details also contain the verdict, and evidence about
-    /// subjects that the screen does not show.
-    pub fn new(
-        data: &'a ScreenData,
-        report: &'a Report,
-        subject: &'a Subject,
-        is_top: bool,
-    ) -> Self {
+    /// The details of the target also contain the verdict, and evidence about subjects that the
+    /// screen does not show.
+    pub fn new(context: &'a PageContext<'a>, subject: &'a Subject) -> Self {
+        let PageContext { data, report, .. } = *context;
+        let is_top = subject == context.target;
         let mut known: Vec<FactEntry<'a>> = report
             .facts
             .rows_of(subject)
@@ -84,8 +79,7 @@ impl<'a> LayerDetails<'a> {
             known,
             evidence,
             verdict,
-            data,
-            report,
+            context,
         }
     }
 
@@ -97,27 +91,21 @@ impl<'a> LayerDetails<'a> {
     }
 
     /// The filter searches a fact's text together with that of its layer.
-    fn matching_facts<'s>(
-        &'s self,
-        state: &'s PageState,
-        layer: &'s str,
-    ) -> impl Iterator<Item = &'s FactEntry<'a>> {
+    fn matching_facts<'s>(&'s self, layer: &'s str) -> impl Iterator<Item = &'s FactEntry<'a>> {
+        let state = self.context.state;
         self.known.iter().filter(move |fact| {
             (!state.only_unknown || fact.is_unknown_but_readable())
                 && state.passes_filter(&format!("{layer} {}", fact.search_text()))
         })
     }
 
-    pub fn has_match(&self, state: &PageState, layer: &str) -> bool {
-        self.matching_facts(state, layer).next().is_some()
-            || self.matching_evidence(state, layer).next().is_some()
+    pub fn has_match(&self, layer: &str) -> bool {
+        self.matching_facts(layer).next().is_some()
+            || self.matching_evidence(layer).next().is_some()
     }
 
-    fn matching_evidence<'s>(
-        &'s self,
-        state: &'s PageState,
-        layer: &'s str,
-    ) -> impl Iterator<Item = &'s Evidence> {
+    fn matching_evidence<'s>(&'s self, layer: &'s str) -> impl Iterator<Item = &'s Evidence> {
+        let state = self.context.state;
         let wanted = move |piece: &&Evidence| {
             let said = format!(
                 "{layer} {} {} {}",
@@ -130,16 +118,12 @@ impl<'a> LayerDetails<'a> {
         self.evidence.iter().copied().filter(wanted)
     }
 
-    pub fn detail_blocks(
-        &self,
-        layer: &StackNode<'_>,
-        state: &PageState,
-        room: usize,
-    ) -> Vec<PageBlock> {
+    pub fn detail_blocks(&self, layer: &StackNode<'_>) -> Vec<PageBlock> {
+        let state = self.context.state;
         let place = &state.pane;
         let said = layer.search_text();
         let mut blocks = Vec::new();
-        let mut details = DetailLines::new(room);
+        let mut details = DetailLines::new(self.context.room.columns);
         if let Some(verdict) = self
             .verdict
             .as_ref()
@@ -147,7 +131,7 @@ impl<'a> LayerDetails<'a> {
         {
             details.push_paragraph(verdict);
         }
-        for piece in self.matching_evidence(state, &said) {
+        for piece in self.matching_evidence(&said) {
             let source = if piece.source.is_empty() {
                 String::new()
             } else {
@@ -159,25 +143,20 @@ impl<'a> LayerDetails<'a> {
         if !details.lines.is_empty() {
             blocks.push(PageBlock::new_text(details.lines));
         }
-        let facts: Vec<&FactEntry<'_>> = self.matching_facts(state, &said).collect();
+        let facts: Vec<&FactEntry<'_>> = self.matching_facts(&said).collect();
         if state.only_unknown || state.has_filter_text() || state.with_sources {
-            blocks.extend(self.fact_blocks(&facts, fact_groups::full_fact_cells, place, room));
+            blocks.extend(self.fact_blocks(&facts, fact_groups::full_fact_cells, place));
         } else {
-            blocks.extend(self.grouped_fact_blocks(&facts, place, room));
+            blocks.extend(self.grouped_fact_blocks(&facts, place));
         }
         blocks
     }
 
-    pub fn matching_fact_blocks(
-        &self,
-        layer: &StackNode<'_>,
-        state: &PageState,
-        room: usize,
-    ) -> Vec<PageBlock> {
+    pub fn matching_fact_blocks(&self, layer: &StackNode<'_>) -> Vec<PageBlock> {
         let said = layer.search_text();
-        let facts: Vec<&FactEntry<'_>> = self.matching_facts(state, &said).collect();
+        let facts: Vec<&FactEntry<'_>> = self.matching_facts(&said).collect();
         let cells = fact_groups::full_fact_cells;
-        let mut blocks = self.fact_blocks(&facts, cells, &SelectionState::default(), room);
+        let mut blocks = self.fact_blocks(&facts, cells, &SelectionState::default());
         for (block, fact) in blocks.iter_mut().zip(facts) {
             block.details = RowDetails::Fact(self.subject.clone(), fact.name.to_owned());
         }
@@ -186,7 +165,7 @@ impl<'a> LayerDetails<'a> {
 
     pub fn push_named_fact_details(&self, details: &mut DetailLines, name: &str) {
         if let Some(fact) = self.known.iter().find(|fact| fact.name == name) {
-            push_fact_details(details, fact, &self.data.raw);
+            push_fact_details(details, fact, &self.context.data.raw);
         }
     }
 
@@ -194,26 +173,24 @@ impl<'a> LayerDetails<'a> {
         &self,
         facts: &[&FactEntry<'_>],
         place: &SelectionState,
-        room: usize,
     ) -> Vec<PageBlock> {
-        let decides = fact_groups::deciding_fact_names(self.data, self.report, self.subject);
+        let decides = fact_groups::deciding_fact_names(self.context, self.subject);
         let mut blocks = Vec::new();
+        let group_of = |fact: &FactEntry<'_>| fact_groups::displayed_group(fact.name, &decides);
         // If all groups would be folded, none is folded.
         let folds = facts
             .iter()
-            .any(|fact| !FactDisplayGroup::for_fact(fact.name, &decides).is_folded_by_default());
-        for &group in FactDisplayGroup::ALL {
-            let of_group: Vec<&FactEntry<'_>> = facts
-                .iter()
-                .copied()
-                .filter(|fact| FactDisplayGroup::for_fact(fact.name, &decides) == group)
-                .collect();
+            .any(|fact| !fact_groups::is_folded_by_default(group_of(fact)));
+        for &group in FactGroup::ALL {
+            let of_group = facts.iter().copied();
+            let of_group: Vec<&FactEntry<'_>> =
+                of_group.filter(|fact| group_of(fact) == group).collect();
             if of_group.is_empty() {
                 continue;
             }
-            let heading = Span::styled(group.as_str(), BOLD);
+            let heading = Span::styled(fact_groups::fact_group_heading(group), BOLD);
             let key = format!("group {} {}", self.subject, group.as_str());
-            let is_folded = folds && group.is_folded_by_default();
+            let is_folded = folds && fact_groups::is_folded_by_default(group);
             let is_open = !is_folded || place.unfolded.contains(&key);
             if is_folded {
                 let says = format!("   {}", wording::count_with_noun(of_group.len(), "fact"));
@@ -226,12 +203,7 @@ impl<'a> LayerDetails<'a> {
                 ]));
             }
             if is_open {
-                blocks.extend(self.fact_blocks(
-                    &of_group,
-                    fact_groups::short_fact_cells,
-                    place,
-                    room,
-                ));
+                blocks.extend(self.fact_blocks(&of_group, fact_groups::short_fact_cells, place));
             }
         }
         blocks
@@ -242,14 +214,14 @@ impl<'a> LayerDetails<'a> {
         facts: &[&FactEntry<'_>],
         cells: fn(&FactEntry<'_>) -> Vec<StyledText>,
         place: &SelectionState,
-        room: usize,
     ) -> Vec<PageBlock> {
+        let room = self.context.room.columns;
         let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact)).collect();
         let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactEntry<'_>)| {
             let key = format!("fact {} {}", self.subject, fact.name);
             if place.unfolded.contains(&key) {
                 let mut details = DetailLines::new(room.saturating_sub(2));
-                push_fact_details(&mut details, fact, &self.data.raw);
+                push_fact_details(&mut details, fact, &self.context.data.raw);
                 details.push_empty_line();
                 lines.extend(details.into_indented_lines());
             }
@@ -271,23 +243,15 @@ fn new_fact_entry<'a>(
     name: &'a str,
     reading: &Reading<crate::facts::Value>,
 ) -> FactEntry<'a> {
-    let state = match reading {
-        Reading::Known { value, source } => {
-            FactEntryState::Known(catalog::format_value(name, value), source.to_string())
-        }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            let need = MissingFact {
-                subject: subject.clone(),
-                fact: name.to_owned(),
-                why: *why,
-                detail: detail.clone(),
-                remedy: remedy.clone(),
-            };
-            FactEntryState::Unknown(Box::new(need), reading.is_fillable_gap())
+    let need = MissingFact::from_unknown_reading(subject, name, reading);
+    let state = match (need, reading) {
+        (Some(need), _) => FactEntryState::Unknown(Box::new(need), reading.is_fillable_gap()),
+        (None, reading) => {
+            let value = reading
+                .value()
+                .map(|value| catalog::format_value(name, value));
+            let source = reading.source().map(ToString::to_string);
+            FactEntryState::Known(value.unwrap_or_default(), source.unwrap_or_default())
         }
     };
     FactEntry { name, state }
