@@ -52,7 +52,7 @@ pub struct ServerJudgement<'a> {
 pub fn judge_cluster<'a>(target: FactReader<'a>, cluster: &'a Subject) -> ServerJudgement<'a> {
     let mut judged = ServerJudgement {
         target,
-        server: target.of(cluster),
+        server: target.for_subject(cluster),
         name: "PostgreSQL",
         disables_flush: false,
         evidence: Vec::new(),

@@ -41,7 +41,7 @@ impl FactDependencies {
 
 impl<'a> FactReader<'a> {
     /// A reader for another subject, with the same record of dependencies.
-    pub fn of<'b>(self, subject: &'b Subject) -> FactReader<'b>
+    pub fn for_subject<'b>(self, subject: &'b Subject) -> FactReader<'b>
     where
         'a: 'b,
     {

@@ -123,8 +123,8 @@ fn ext4_only_condition(target: FactReader) -> (Ternary, String) {
     let holds = match mounts.as_slice() {
         [] => Ternary::Unknown,
         [one] => match (
-            target.of(one).require(&mount::FSTYPE),
-            target.of(one).require(&mount::CLASS),
+            target.for_subject(one).require(&mount::FSTYPE),
+            target.for_subject(one).require(&mount::CLASS),
         ) {
             (Some(fstype), Some(class)) => Ternary::from(fstype == "ext4" && class.is_block()),
             (Some(fstype), None) if fstype != "ext4" => Ternary::False,
@@ -137,7 +137,7 @@ fn ext4_only_condition(target: FactReader) -> (Ternary, String) {
 
 fn nobarrier_condition(reader: FactReader) -> (Ternary, String) {
     let host = Subject::host();
-    let host = reader.of(&host);
+    let host = reader.for_subject(&host);
     let kernel = host
         .require(&kernel::VERSION)
         .zip(host.require(&kernel::VENDOR));

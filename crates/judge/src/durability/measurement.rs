@@ -54,7 +54,7 @@ fn write_back_disks_with_flush_counter<'l>(
         .iter()
         .filter(|(disk, leaf)| {
             leaf.write_back == Ternary::True
-                && reader.of(disk).read(&device::COUNTS_FLUSHES) == Some(true)
+                && reader.for_subject(disk).read(&device::COUNTS_FLUSHES) == Some(true)
         })
         .map(|(_, leaf)| *leaf)
         .collect()
@@ -119,7 +119,7 @@ fn slow_flush_evidence(
         .iter()
         .filter(|(_, leaf)| leaf.flush_outcome.is_sent())
         .find_map(|(disk, _)| {
-            let disk = target.of(disk);
+            let disk = target.for_subject(disk);
             let claim = if disk.read(&device::NVME_VOLATILE) == Some(false) {
                 "has no volatile cache"
             } else if disk

@@ -39,12 +39,12 @@ pub fn page_atomicity_basis(target: FactReader, cluster: &Subject) -> AtomicityB
         let reading = Reading::absent("the directory's file system was not found");
         return AtomicityBasis::Unknown(unknown, reading);
     };
-    let mount = target.of(&mount);
+    let mount = target.for_subject(&mount);
     let Some(fstype) = mount.require(&mount::FSTYPE) else {
         let reading = facts.get(mount.subject, &mount::FSTYPE);
         return AtomicityBasis::Unknown(unknown, reading.into_unknown_reading());
     };
-    let (page, mut links) = page_size_and_server_links(target.of(cluster));
+    let (page, mut links) = page_size_and_server_links(target.for_subject(cluster));
     if fstype == ZFS {
         return zfs_atomicity_basis(mount, page);
     }
@@ -248,14 +248,16 @@ fn innodb_direct_io_link(cluster: FactReader) -> AtomicityLink {
 
 fn kernel_version_link(reader: FactReader) -> AtomicityLink {
     let (host, place) = (Subject::host(), AtomicityLinkPlace::Kernel);
-    reader.of(&host).link(place, &kernel::VERSION, |version| {
-        if version.first_numbers() >= OLDEST_TESTED_KERNEL {
-            return place.holding(format!("Linux {version} is 5.10 or later"));
-        }
-        place.broken(format!(
-            "Linux {version} is older than 5.10, the first release that Amazon tested"
-        ))
-    })
+    reader
+        .for_subject(&host)
+        .link(place, &kernel::VERSION, |version| {
+            if version.first_numbers() >= OLDEST_TESTED_KERNEL {
+                return place.holding(format!("Linux {version} is 5.10 or later"));
+            }
+            place.broken(format!(
+                "Linux {version} is older than 5.10, the first release that Amazon tested"
+            ))
+        })
 }
 
 // The file system link: each page must be stored contiguously at a multiple of its size, and

@@ -42,7 +42,7 @@ pub fn megaraid_dropped_flushes_evidence(disk: FactReader) -> Option<Evidence> {
         return None;
     }
     let host = Subject::host();
-    let (host, key) = (disk.of(&host), &kernel::VERSION);
+    let (host, key) = (disk.for_subject(&host), &kernel::VERSION);
     let passes = host
         .read(key)
         .zip(Version::parse("4.9"))

@@ -24,7 +24,7 @@ pub fn target_redundancy(target: FactReader) -> (RedundancyState, String) {
         .facts
         .layers_below(target.subject)
         .iter()
-        .flat_map(|hop| hop_redundancy(target.of(hop)))
+        .flat_map(|hop| hop_redundancy(target.for_subject(hop)))
         .collect();
     found.sort_by_key(|(redundancy, _)| *redundancy);
     let worst = found

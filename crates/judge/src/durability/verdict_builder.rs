@@ -62,7 +62,7 @@ pub fn judge_target(
         let mut judged = database::judge_cluster(reader, cluster);
         judged
             .evidence
-            .extend(caps.cap_evidence(reader.of(cluster)));
+            .extend(caps.cap_evidence(reader.for_subject(cluster)));
         passages.extend(
             judged
                 .disables_flush
@@ -76,7 +76,7 @@ pub fn judge_target(
     host_loss.retain(|says| !says.is_empty());
 
     let host = Subject::host();
-    let host_reader = reader.of(&host);
+    let host_reader = reader.for_subject(&host);
     common.extend(kernel_view::directory_flags_evidence(reader));
     common.extend(kernel_view::container_evidence(host_reader));
     common.extend(caps.cap_evidence(host_reader));
@@ -276,8 +276,8 @@ fn assess_path_to_disk(
     let mut unflushed: Option<VerdictRemedy> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
-            Scope::Mount => kernel_view::file_system_findings(target.of(hop), bottom),
-            Scope::Device => kernel_view::stacked_device_findings(target.of(hop), bottom),
+            Scope::Mount => kernel_view::file_system_findings(target.for_subject(hop), bottom),
+            Scope::Device => kernel_view::stacked_device_findings(target.for_subject(hop), bottom),
             Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
         let by_mount = FlushOutcome::Dropped(FlushSuppressor::MountOption);
@@ -286,7 +286,7 @@ fn assess_path_to_disk(
         }
         let (flush_fates, mut evidence): (_, Vec<_>) = found.into_iter().unzip();
         if hop.scope() != Scope::Target {
-            evidence.extend(caps.cap_evidence(target.of(hop)));
+            evidence.extend(caps.cap_evidence(target.for_subject(hop)));
         }
         judged.push(AssessedHop {
             subject: hop.clone(),
@@ -306,7 +306,7 @@ fn assess_path_to_disk(
                 claim.remedy = Some(remedy.clone());
             }
         }
-        evidence.extend(caps.cap_evidence(target.of(end)));
+        evidence.extend(caps.cap_evidence(target.for_subject(end)));
         judged.push(AssessedHop {
             subject: end.clone(),
             flush_fates: Vec::new(),

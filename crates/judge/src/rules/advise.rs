@@ -3,9 +3,7 @@
 //! Advice that can lose data is given only if every deciding fact was observed on this host. Advice
 //! whose value comes from an unknown fact is dropped.
 
-use super::bound_condition::{
-    BoundCondition, ConditionNode, is_result_decided_by_accepted_readings,
-};
+use super::bound_condition::{BoundCondition, ConditionNode};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::template::Template;
 use super::{Advice, BlockedAdvice, Change, Level, Risk, UserCommand};
@@ -42,7 +40,6 @@ pub(super) fn advice_and_blocked_advice_of_rule(
     subject: &Subject,
     circumstances: EvaluationOptions,
 ) -> (Vec<Advice>, Vec<BlockedAdvice>) {
-    let seen_here = |reading: &Reading<Value>| circumstances.is_observed_here(reading);
     let (mut given, mut held_back) = (Vec::new(), Vec::new());
     for spec in &rule.advise {
         let when = spec
@@ -65,17 +62,17 @@ pub(super) fn advice_and_blocked_advice_of_rule(
         } else {
             spec.risk
         };
-        let sure = is_result_decided_by_accepted_readings(condition, &seen_here)
-            && when
-                .as_ref()
-                .is_none_or(|when| is_result_decided_by_accepted_readings(when, &seen_here))
-            && spec
-                .fact_giving_advised_value()
-                .is_none_or(|fact| seen_here(&facts.applicable_reading(subject, fact)));
+        let conditions: Vec<&BoundCondition<'_>> = [condition].into_iter().chain(&when).collect();
+        let sure = conditions
+            .iter()
+            .all(|condition| is_decided_by_observed_readings(condition, circumstances))
+            && spec.fact_giving_advised_value().is_none_or(|fact| {
+                circumstances.is_observed_here(&facts.applicable_reading(subject, fact))
+            });
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
-                Author::Walwise => blocked_advice_reason(condition, when.as_ref(), &seen_here),
+                Author::Walwise => blocked_advice_reason(&conditions, circumstances),
                 Author::User => format!(
                     "only walwise's own rules may give advice that can lose data; this rule is from {}",
                     rule.file
@@ -98,14 +95,36 @@ pub(super) fn advice_and_blocked_advice_of_rule(
     (given, held_back)
 }
 
-fn blocked_advice_reason(
+/// Whether the readings observed on this host suffice to decide the result. False for an unknown
+/// result.
+fn is_decided_by_observed_readings(
     condition: &BoundCondition<'_>,
-    when: Option<&BoundCondition<'_>>,
-    seen_here: &dyn Fn(&Reading<Value>) -> bool,
-) -> String {
+    options: EvaluationOptions,
+) -> bool {
+    let truth = condition.truth();
+    let mut proofs = condition
+        .children()
+        .iter()
+        .map(|kid| kid.truth() == truth && is_decided_by_observed_readings(kid, options));
+    match (&condition.node, truth) {
+        (_, Ternary::Unknown) | (ConditionNode::Undecidable, _) => false,
+        (ConditionNode::All(kids), Ternary::True) | (ConditionNode::Any(kids), Ternary::False) => {
+            !kids.is_empty() && proofs.all(|one| one)
+        }
+        (ConditionNode::All(_), Ternary::False) | (ConditionNode::Any(_), Ternary::True) => {
+            proofs.any(|one| one)
+        }
+        (ConditionNode::Not(kid), _) => is_decided_by_observed_readings(kid, options),
+        (ConditionNode::Test(_, seen), _) => {
+            seen.reading.is_known() && options.is_observed_here(&seen.reading)
+        }
+    }
+}
+
+fn blocked_advice_reason(conditions: &[&BoundCondition<'_>], options: EvaluationOptions) -> String {
     let mut elsewhere = Vec::new();
-    for condition in [Some(condition), when].into_iter().flatten() {
-        collect_unobserved_facts(condition, seen_here, &mut elsewhere);
+    for condition in conditions {
+        collect_unobserved_facts(condition, options, &mut elsewhere);
     }
     let not = if elsewhere.is_empty() {
         String::new()
@@ -117,22 +136,21 @@ fn blocked_advice_reason(
 
 fn collect_unobserved_facts(
     condition: &BoundCondition<'_>,
-    seen_here: &dyn Fn(&Reading<Value>) -> bool,
+    options: EvaluationOptions,
     names: &mut Vec<String>,
 ) {
     if let ConditionNode::Test(_, seen) = &condition.node
         && let Some(source) = seen.reading.source()
-        && !seen_here(&seen.reading)
+        && !options.is_observed_here(&seen.reading)
     {
         let name = format!("{} ({source})", seen.fact);
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    condition
-        .children()
-        .iter()
-        .for_each(|kid| collect_unobserved_facts(kid, seen_here, names));
+    for kid in condition.children() {
+        collect_unobserved_facts(kid, options, names);
+    }
 }
 
 impl AdviceSpec {

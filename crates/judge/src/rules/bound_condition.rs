@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::model::{Condition, FactTest, StackElementKind};
 use super::{ConditionTrace, Observation};
 use crate::facts::catalog::mount::{self, MountClass};
-use crate::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Subject, SubjectFacts, Value};
+use crate::facts::{Choice, FactSet, KeyInfo, Scope, Subject, SubjectFacts};
 use crate::ternary::Ternary;
 
 #[derive(Debug)]
@@ -379,42 +379,11 @@ fn is_diskless(facts: &FactSet, end: &Subject) -> bool {
         .is_some_and(MountClass::is_diskless)
 }
 
-/// Whether the readings that `seen_here` accepts suffice to decide the result. False for an unknown
-/// result.
-pub(super) fn is_result_decided_by_accepted_readings(
-    ground: &BoundCondition<'_>,
-    seen_here: &dyn Fn(&Reading<Value>) -> bool,
-) -> bool {
-    let truth = ground.truth();
-    let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
-        let mut proofs = kids.iter().map(|kid| {
-            kid.truth() == truth && is_result_decided_by_accepted_readings(kid, seen_here)
-        });
-        !kids.is_empty()
-            && if needs_all {
-                proofs.all(|one| one)
-            } else {
-                proofs.any(|one| one)
-            }
-    };
-    match (&ground.node, truth) {
-        (_, Ternary::Unknown) | (ConditionNode::Undecidable, _) => false,
-        (ConditionNode::All(kids), Ternary::True) | (ConditionNode::Any(kids), Ternary::False) => {
-            enough(kids, true)
-        }
-        (ConditionNode::All(kids), Ternary::False) | (ConditionNode::Any(kids), Ternary::True) => {
-            enough(kids, false)
-        }
-        (ConditionNode::Not(kid), _) => is_result_decided_by_accepted_readings(kid, seen_here),
-        (ConditionNode::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Source;
     use crate::facts::catalog::device;
+    use crate::facts::{Source, Value};
     use crate::rules::model::TestOperator;
 
     fn every_cache_is_protected_condition(relation: StackElementKind) -> Condition {

@@ -105,7 +105,9 @@ pub fn find_guarantee(disk: FactReader, transport: Option<Transport>) -> Guarant
         Some(fabric) => return Guarantee::new_for_array(name, Some(fabric)),
         None => {}
     }
-    let machine = disk.of(&Subject::host()).read(&host::VIRTUALISATION);
+    let machine = disk
+        .for_subject(&Subject::host())
+        .read(&host::VIRTUALISATION);
     let machine = machine.as_deref().unwrap_or("none");
     let Some(transport) = transport.filter(|transport| transport.is_recognised()) else {
         return Guarantee::new_documented(None);

@@ -218,7 +218,7 @@ fn zfs_flush_finding(hop: FactReader, bottom: StackCaches) -> HopFinding {
             Some("read the property: zfs get -Hp -o value sync DATASET"),
         );
     }
-    let no_flush = hop.of(&host).require(&kernel::ZFS_NO_FLUSH);
+    let no_flush = hop.for_subject(&host).require(&kernel::ZFS_NO_FLUSH);
     let clause: FlushClause = match (sync, no_flush) {
         (Some(ZfsSync::Disabled), _) => dropped_by_file_system(
             VerdictRemedy::new(format!("Set sync=standard for the dataset at {name}.")),
@@ -238,7 +238,7 @@ fn zfs_flush_finding(hop: FactReader, bottom: StackCaches) -> HopFinding {
             }
             let outcome = FlushOutcome::Dropped(FlushSuppressor::FileSystem);
             return hop
-                .of(&host)
+                .for_subject(&host)
                 .finding(&kernel::ZFS_NO_FLUSH, (outcome, impact, text));
         }
         (None, Some(false) | None) => unproven(format!(

@@ -25,7 +25,7 @@ pub fn device_links(target: FactReader, mount: &Subject, page: Option<u64>) -> V
     let mut ends = 0;
     let hops = facts.layers_below(target.subject);
     for hop in hops.iter().filter(|hop| *hop != mount) {
-        let hop = target.of(hop);
+        let hop = target.for_subject(hop);
         match hop.subject.scope() {
             Scope::Device if hop.layers_directly_below().is_empty() => {
                 ends += 1;
