@@ -41,6 +41,7 @@ const MAX_HEADER_BYTES: u64 = 64 << 10;
 const KEPT_SEGMENTS: u64 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SegmentMode {
     /// One zero-filled segment, overwritten cyclically, as a server overwrites recycled segments.
     Recycled,
