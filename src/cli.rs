@@ -1,50 +1,13 @@
-pub mod examples;
-pub mod detail_level {
-
-    use clap::{Args, ValueEnum};
-
-    use crate::report::view::ReportPart;
-
-    /// How much of the report is shown as text; without options the short form.
-    #[derive(Args, Debug, Default, Clone)]
-    pub struct DetailLevel {
-        /// Print the full report as text: evidence, reasons, optional changes, and undo commands.
-        #[arg(long, short)]
-        pub verbose: bool,
-        /// Print only this part of the full report.
-        #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
-        pub only: Option<OnlyPart>,
-    }
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-    pub enum OnlyPart {
-        /// The plan, in order, with the commands to apply, verify and undo each step.
-        Plan,
-        /// The evidence for each verdict.
-        Evidence,
-        /// Commit latency of each sync method.
-        #[value(alias = "price")]
-        Latency,
-        /// Unknown facts, the rules they leave undecided, and how to obtain the facts.
-        Unknown,
-    }
-
-    impl OnlyPart {
-        pub fn report_part(self) -> ReportPart {
-            match self {
-                Self::Plan => ReportPart::Plan,
-                Self::Evidence => ReportPart::Evidence,
-                Self::Latency => ReportPart::Latency,
-                Self::Unknown => ReportPart::Unknown,
-            }
-        }
-    }
-}
 pub mod args;
+pub mod examples;
 pub mod file_reader;
 mod input_file;
 mod rule_directory;
 mod error {
+    use std::io;
+    use std::path::Path;
+
+    use crate::text::{display_path, io_error_message};
 
     #[derive(Debug, thiserror::Error)]
     pub enum CliError {
@@ -57,6 +20,14 @@ mod error {
         /// “the scratch files were removed” in the message.
         #[error("stopped by a signal")]
         Signal(i32, Option<String>),
+    }
+
+    pub(super) fn path_error_text(act: &str, path: &Path, error: &io::Error) -> String {
+        format!(
+            "cannot {act} {}: {}",
+            display_path(path),
+            io_error_message(error)
+        )
     }
 }
 mod out;
@@ -84,14 +55,13 @@ mod rule_files {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::rule_directory::{
-        LoadedRuleFiles, SYSTEM_RULES, SelectedRuleFiles, rule_file_error_text,
-    };
+    use super::error::path_error_text;
+    use super::rule_directory::{LoadedRuleFiles, SYSTEM_RULES, SelectedRuleFiles};
     use super::{CliError, file_reader, out};
     use crate::rules::{ExampleLoading, RuleSet};
     use crate::session;
-    use crate::text;
-    use crate::text::display_path;
+    use crate::text::{self, display_path};
+    use walwise_model::text::JoinText as _;
 
     const RULES_NOT_IN_FORCE_EXIT_CODE: u8 = 2;
 
@@ -99,27 +69,20 @@ mod rule_files {
         load_rules(dir, ExampleLoading::Skipped)
     }
 
-    pub(super) fn load_rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-        load_rules(dir, ExampleLoading::Read)
-    }
-
-    fn load_rules(dir: Option<&Path>, examples: ExampleLoading) -> Result<RuleSet, CliError> {
+    pub(super) fn load_rules(
+        dir: Option<&Path>,
+        examples: ExampleLoading,
+    ) -> Result<RuleSet, CliError> {
         let of_machine = Path::new(SYSTEM_RULES);
         // Most hosts lack this directory; checking that first saves a subprocess.
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
             (None, true) => LoadedRuleFiles::default(),
-            _ => match file_reader::read_rule_directories(dir) {
-                Ok(found) => found.map_err(CliError::Usage)?,
-                Err(e) => {
-                    return Err(rule_file_usage_error(
-                        "read the rules in",
-                        dir.unwrap_or(of_machine),
-                        &e,
-                    ));
-                }
-            },
+            _ => file_reader::read_rule_directories(dir)
+                .map_err(|e| path_error_text("read the rules in", dir.unwrap_or(of_machine), &e))
+                .and_then(|found| found)
+                .map_err(CliError::Usage)?,
         };
         let (rules, _) =
             RuleSet::builtin_and_user_files(&found.files, examples, session::today_utc());
@@ -141,19 +104,11 @@ mod rule_files {
     pub(super) fn read_selected_rule_files(
         paths: &[PathBuf],
     ) -> Result<SelectedRuleFiles, CliError> {
-        let all = paths
-            .iter()
-            .map(|path| display_path(path))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let answer = file_reader::read_rule_files(paths).map_err(|e| {
-            CliError::Usage(format!("cannot read {all}: {}", text::io_error_message(&e)))
-        })?;
-        answer.map_err(CliError::Usage)
-    }
-
-    fn rule_file_usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
-        CliError::Usage(rule_file_error_text(what, path, error))
+        let all = || paths.iter().map(|path| display_path(path)).join_with(", ");
+        file_reader::read_rule_files(paths)
+            .map_err(|e| format!("cannot read {}: {}", all(), text::io_error_message(&e)))
+            .and_then(|found| found)
+            .map_err(CliError::Usage)
     }
 }
 mod host;
@@ -163,6 +118,7 @@ mod baseline {
     use std::path::Path;
 
     use super::args::CheckArgs;
+    use super::error::path_error_text;
     use super::report_store::ReportStore;
     use super::{CliError, file_reader, out};
     use crate::escape::ShellCommand;
@@ -217,26 +173,20 @@ mod baseline {
         session: &Session,
     ) -> Result<ReportSnapshot, CliError> {
         let target = args.target.as_deref();
-        let shelf = ReportStore::for_target(session, target)?;
-        let place = display_path(&shelf.directory);
-        let newest = shelf.find_newest_report().map_err(|error| {
-            CliError::Usage(format!(
-                "cannot read {place}: {}",
-                text::io_error_message(&error)
-            ))
-        })?;
-        match newest {
-            Some(path) => {
-                read_baseline_report(&path, file_reader::open_regular_file(&path, MAX_BYTES))
-            }
-            None if args.save => Err(CliError::Usage(format!(
-                "no baseline is saved in {place} yet"
-            ))),
-            None => Err(CliError::Usage(format!(
-                "no baseline is saved in {place}; `{}` saves one",
-                baseline_save_command(target)
-            ))),
+        let store = ReportStore::for_target(session, target)?;
+        let newest = store
+            .find_newest_report()
+            .map_err(|error| CliError::Usage(path_error_text("read", &store.directory, &error)))?;
+        if let Some(path) = newest {
+            return read_baseline_report(&path, file_reader::open_regular_file(&path, MAX_BYTES));
         }
+        let place = display_path(&store.directory);
+        Err(CliError::Usage(if args.save {
+            format!("no baseline is saved in {place} yet")
+        } else {
+            let command = baseline_save_command(target);
+            format!("no baseline is saved in {place}; `{command}` saves one")
+        }))
     }
 
     pub(super) fn read_baseline_report(
@@ -346,6 +296,7 @@ mod explain {
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
     use crate::text::page_layout::TextPage;
     use crate::{report, session};
+    use walwise_model::text::JoinText as _;
 
     pub(super) fn run_explain(args: &ExplainArgs) -> ExitResult {
         let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
@@ -399,15 +350,12 @@ mod explain {
                 push_finding_explanation(&mut page, finding);
             }
         } else if !others.is_empty() {
-            let names: Vec<String> = others
-                .iter()
-                .map(|finding| finding.subject.to_string())
-                .collect();
+            let names = others.iter().map(|finding| finding.subject.to_string());
             page.append_paragraph(
                 0,
                 &format!(
                     "the rule does not apply to {}; specify a target to see the reason",
-                    names.join(", ")
+                    names.join_with(", ")
                 ),
             );
         }
@@ -423,11 +371,8 @@ mod explain {
         page.append_hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.measurement_lines().iter().zip(0..) {
-                if at == 0 {
-                    page.append_hanging_paragraph(0, "evidence: ", line);
-                } else {
-                    page.append_hanging_paragraph(2, "", line);
-                }
+                let (indent, heading) = if at == 0 { (0, "evidence: ") } else { (2, "") };
+                page.append_hanging_paragraph(indent, heading, line);
             }
         }
         if let Some(given) = rules
@@ -459,27 +404,21 @@ mod explain {
         }
         if let Outcome::Undecided { needs } = &finding.outcome {
             for (set, at) in needs.iter().zip(0..) {
-                let facts: Vec<String> = set.iter().map(missing_fact_text).collect();
-                page.append_hanging_paragraph(
-                    2,
-                    if at == 0 {
-                        "needed to decide: "
-                    } else {
-                        "or: "
-                    },
-                    &facts.join(" and "),
-                );
+                let heading = if at == 0 {
+                    "needed to decide: "
+                } else {
+                    "or: "
+                };
+                let facts = set.iter().map(missing_fact_text).join_with(" and ");
+                page.append_hanging_paragraph(2, heading, &facts);
             }
         }
         page.ensure_blank_line();
     }
 
     fn missing_fact_text(need: &MissingFact) -> String {
-        let help = need
-            .remedy
-            .as_ref()
-            .map(|remedy| format!(" → {remedy}"))
-            .unwrap_or_default();
+        let remedy = need.remedy.as_ref();
+        let help = remedy.map_or_else(String::new, |remedy| format!(" → {remedy}"));
         format!("{} of {} ({}{help})", need.fact, need.subject, need.why)
     }
 }
@@ -524,24 +463,17 @@ mod upgrade {
     use super::out::{ExitResult, OutputTarget};
     use crate::host::CachingHost;
     use crate::report::{self, json, text};
-    use crate::session::upgrade::{self, ComponentVersions};
+    use crate::session::upgrade;
 
     pub(super) fn run_upgrade(args: &UpgradeArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
-        let next = ComponentVersions {
-            kernel: args.kernel.clone(),
-            os: args.os.clone(),
-            e2fsprogs: args.e2fsprogs.clone(),
-            xfsprogs: args.xfsprogs.clone(),
-            btrfs_progs: args.btrfs_progs.clone(),
-        };
         let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
         let machine = host::open_host(args.from.host.as_deref())?;
         let machine = CachingHost::new(machine.as_ref());
         let target = args.target.as_deref();
         let session = host::collect_session_from_host(&machine, &args.from, target, rules)?;
-        let mut texts =
-            upgrade::upgrade_assumption_texts(&next, &session.facts).map_err(CliError::Usage)?;
+        let mut texts = upgrade::upgrade_assumption_texts(&args.next, &session.facts)
+            .map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
         let hypothesis =
             host::evaluate_assumption_texts(&texts, &session, &machine, &args.from, target)?;

@@ -1,4 +1,4 @@
-//! A session holds the facts that were read from a host and the user's choices. Every report is
+//! A session consists of the facts read from a host and the user's choices. Every report is
 //! derived from these facts again, so it does not depend on an earlier report.
 
 use std::collections::BTreeMap;
@@ -14,10 +14,8 @@ use crate::collect::{self, CollectStep, Request};
 use crate::drill::{DrillRecord, StackFacts};
 use crate::durability::{self, VerdictCap, VerdictCaps};
 use crate::facts::catalog::kernel;
-use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::{
-    FactSet, MissingFact, Note, NoteKind, Scope, ServerArea, Subject, UnknownReason,
-};
+use crate::facts::catalog::target::TargetKind;
+use crate::facts::{FactSet, MissingFact, Note, NoteKind, ServerArea, Subject, UnknownReason};
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report, RunOption, mkfs_command, planned_filesystem};
@@ -26,7 +24,7 @@ use crate::rules::{self, ConditionTrace, EvaluationOptions, Outcome, RuleSet};
 use crate::settings::NewFilesystem;
 use crate::ternary::Ternary;
 use crate::trial::TrialRecord;
-use crate::{compat, parallel, sizing};
+use crate::{compat, measure, parallel, sizing};
 
 pub mod assume;
 mod known_changes;
@@ -57,6 +55,7 @@ pub struct Session {
     pub engine: ServerArea,
     /// The facts that were read, without conclusions.
     pub facts: FactSet,
+    /// Whether findings keep the values that each condition was evaluated with.
     pub traced: bool,
     pub measurements: BTreeMap<Subject, Measurement>,
     /// Each record has its display-safe file name.
@@ -144,7 +143,8 @@ impl Session {
 
     fn derive_facts_and_verdicts(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
         for (target, measurement) in &self.measurements {
-            measurement::add_measurement_facts(measurement, target, &mut facts);
+            let in_force = wal_method_in_force(&facts, target);
+            measure::insert_probe_facts(measurement, target, in_force, &mut facts);
         }
         add_drill_facts(&self.drills, self.live, &mut facts);
         trial_facts::add_trial_facts(&self.trials, self.live, &mut facts);
@@ -163,12 +163,8 @@ impl Session {
         let evaluation = self.evaluate_rules(&facts);
         let guard =
             |subject: &Subject, advice: &rules::Advice, beside: &compat::RelatedAdvice<'_>| {
-                let values: Vec<&str> = advice
-                    .change
-                    .set_or_added_values()
-                    .iter()
-                    .map(String::as_str)
-                    .collect();
+                let values = advice.change.set_or_added_values().iter();
+                let values: Vec<&str> = values.map(String::as_str).collect();
                 compat::check_advice_with_related(advice.setting, &values, beside, &facts, subject)
             };
         let mut report = report::build_report(report::ReportInput {
@@ -204,48 +200,36 @@ impl Session {
     fn user_rule_notes(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force_sentences().iter().cloned();
-        let mut notes: Vec<_> = not_in_force
-            .map(|sentence| Note::new(NoteKind::RulesNotInForce, sentence))
-            .collect();
-        notes.extend(
-            rules
-                .expired_overrides()
-                .iter()
-                .map(rules::ExpiredRuleOverride::to_expired_note),
-        );
-        notes.extend(
-            rules
-                .disabled_rules()
-                .iter()
-                .map(rules::DisabledRule::to_disabled_note),
-        );
-        for given in rules.level_overrides() {
-            let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            notes.push(given.to_level_changed_note(
-                tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects),
-            ));
-        }
-        notes.extend(rules.remarks().iter().cloned().map(Note::from));
-        notes
+        let not_in_force =
+            not_in_force.map(|sentence| Note::new(NoteKind::RulesNotInForce, sentence));
+        let expired = rules.expired_overrides().iter();
+        let disabled = rules.disabled_rules().iter();
+        let changed = rules.level_overrides().iter().map(|given| {
+            let mut tallies = report.rules.iter();
+            let tally = tallies.find(|tally| tally.rule == given.rule);
+            given
+                .to_level_changed_note(tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects))
+        });
+        not_in_force
+            .chain(expired.map(rules::ExpiredRuleOverride::to_expired_note))
+            .chain(disabled.map(rules::DisabledRule::to_disabled_note))
+            .chain(changed)
+            .chain(rules.remarks().iter().cloned().map(Note::from))
+            .collect()
     }
 
     fn evaluate_rules(&self, facts: &FactSet) -> rules::Evaluation {
         let on = |subjects: &[Subject]| {
             rules::evaluate_rules(subjects, &self.rules, facts, self.evaluation_options())
         };
-        rules::Evaluation::merge(parallel::map_chunks(
-            &rules::subjects_in_scope_order(facts),
-            on,
-        ))
+        let subjects = rules::subjects_in_scope_order(facts);
+        rules::Evaluation::merge(parallel::map_chunks(&subjects, on))
     }
 
     fn overrides_by_rule(&self) -> report::RuleOverrides {
-        let rules = self
-            .rules
-            .rules()
-            .iter()
-            .filter(|rule| !rule.overrides.is_empty());
+        let rules = self.rules.rules().iter();
         rules
+            .filter(|rule| !rule.overrides.is_empty())
             .map(|rule| (rule.id.clone(), rule.overrides.clone()))
             .collect()
     }
@@ -312,11 +296,8 @@ fn first_unread_fact_of_outcome(outcome: &Outcome) -> Option<String> {
     };
     let was_lost =
         |need: &&MissingFact| !matches!(need.why, UnknownReason::Absent | UnknownReason::Ambiguous);
-    needs
-        .iter()
-        .flatten()
-        .find(was_lost)
-        .map(|need| need.fact.clone())
+    let need = needs.iter().flatten().find(was_lost)?;
+    Some(need.fact.clone())
 }
 
 fn missing_build_date_fact(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
@@ -353,19 +334,10 @@ fn collect_used_and_assumed_facts(
 /// becomes a note with the difference, such as a new kernel. `live` is true if the facts describe
 /// this host.
 fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
-    let is_directory = |of: &&Subject| {
-        facts
-            .value(of, &target::KIND)
-            .is_some_and(TargetKind::is_directory)
-    };
     if records.is_empty() {
         return;
     }
-    let targets: Vec<Subject> = facts
-        .subjects_of_scope(Scope::Target)
-        .filter(is_directory)
-        .cloned()
-        .collect();
+    let targets = measurement::targets_of_kind(facts, TargetKind::is_directory);
     for (file, record) in records {
         if !live {
             facts.add_note_once(format!(
@@ -373,15 +345,10 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
             ));
             continue;
         }
-        let told: Vec<Result<(), String>> = targets
-            .iter()
-            .map(|of| record.insert_drill_facts(facts, of, file))
-            .collect();
-        if told.iter().all(Result::is_err) {
-            let reason = told
-                .into_iter()
-                .find_map(Result::err)
-                .unwrap_or_else(|| "there is no target".to_owned());
+        let insert = |target| record.insert_drill_facts(facts, target, file);
+        let refused: Vec<String> = targets.iter().map(insert).filter_map(Result::err).collect();
+        if refused.len() == targets.len() {
+            let reason = refused.first().map_or("there is no target", String::as_str);
             facts.add_note_once(format!("the drills in {file} do not apply here: {reason}"));
         }
     }

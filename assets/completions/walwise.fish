@@ -78,7 +78,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Ti
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
-never\t'Nothing: the exit code tells only whether the command itself succeeded'"
+never\t'No finding: the exit code shows only whether the command itself succeeded'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'Print the full report as text: evidence, reasons, optional changes, and undo commands'
@@ -104,7 +104,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output 
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for any change at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
-never\t'Nothing: the exit code tells only whether the command itself succeeded'"
+never\t'No finding: the exit code shows only whether the command itself succeeded'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Also exit non-zero if an undecided change could turn out to be at the --fail-on level or above'

@@ -2,61 +2,32 @@
 //! manual pages.
 
 mod drill;
-mod show {
-    use std::path::PathBuf;
-
-    use clap::{Args, ValueEnum};
-
-    use super::OutputArgs;
-
-    #[derive(Args, Debug)]
-    pub struct ShowArgs {
-        /// A report written by --save, --format html or -v --format json.
-        pub report: PathBuf,
-        /// Output format.
-        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
-        pub format: ShowFormat,
-        #[command(flatten)]
-        pub output: OutputArgs,
-    }
-
-    /// Output formats of a saved report.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-    pub enum ShowFormat {
-        /// Text.
-        Text,
-        /// JSON, exactly as in the report.
-        Json,
-        /// A Markdown document with all facts.
-        Markdown,
-        /// One HTML page with all facts and the report embedded.
-        Html,
-    }
-}
 mod trial;
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error, StringDeserializer};
 
-pub use drill::{DrillArgs, DrillCommand, DrillMethod, DrillSegments, DrillWriteArgs};
-pub use show::{ShowArgs, ShowFormat};
-pub use trial::{TrialArgs, TrialCandidate, TrialFormat};
+pub use drill::{DrillArgs, DrillCommand, DrillWriteArgs};
+pub use trial::{TrialArgs, TrialFormat};
 
-use super::detail_level::DetailLevel;
 use super::examples::examples_help;
 use crate::facts::{Choice, ServerArea};
-use crate::measure::Requirement;
+use crate::measure::{CommitProfile, Requirement};
 use crate::output::FilePermissions;
 use crate::report::Format;
 use crate::report::exit::FailThreshold;
+use crate::report::view::ReportPart;
 use crate::rules::Level;
+use crate::session::upgrade::ComponentVersions;
 use crate::settings::NewFilesystem;
 
 /// Advice on file systems, mount options and WAL settings for databases, based on facts read from the host.
 #[derive(Debug, Parser)]
-#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = examples_help(""))]
+#[command(name = "walwise", version, args_conflicts_with_subcommands = true, after_help = examples_help(""))]
 pub struct Cli {
     /// The command; without one the screens, or the text report without a terminal.
     #[command(subcommand)]
@@ -241,28 +212,50 @@ pub struct CheckArgs {
     pub fail_on_undecided: bool,
 }
 
+/// How much of the report is shown as text; without options the short form.
+#[derive(Args, Debug)]
+pub struct DetailLevel {
+    /// Print the full report as text: evidence, reasons, optional changes, and undo commands.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print only this part of the full report.
+    #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
+    pub only: Option<OnlyPart>,
+}
+
+/// Values of `--only`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnlyPart {
+    /// The plan, in order, with the commands to apply, verify and undo each step.
+    Plan,
+    /// The evidence for each verdict.
+    Evidence,
+    /// Commit latency of each sync method.
+    #[value(alias = "price")]
+    Latency,
+    /// Unknown facts, the rules they leave undecided, and how to obtain the facts.
+    Unknown,
+}
+
+impl OnlyPart {
+    pub fn report_part(self) -> ReportPart {
+        match self {
+            Self::Plan => ReportPart::Plan,
+            Self::Evidence => ReportPart::Evidence,
+            Self::Latency => ReportPart::Latency,
+            Self::Unknown => ReportPart::Unknown,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("next").required(true).multiple(true)
     .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
 pub struct UpgradeArgs {
     /// A directory, a mount point, or a block device. Default: all targets found.
     pub target: Option<PathBuf>,
-    /// The new kernel: its version, or its release as printed by `uname -r`.
-    #[arg(long, value_name = "VERSION")]
-    pub kernel: Option<String>,
-    /// The new distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7 or
-    /// amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel.
-    #[arg(long, value_name = "NAME")]
-    pub os: Option<String>,
-    /// New version of e2fsprogs.
-    #[arg(long, value_name = "VERSION")]
-    pub e2fsprogs: Option<String>,
-    /// New version of xfsprogs.
-    #[arg(long, value_name = "VERSION")]
-    pub xfsprogs: Option<String>,
-    /// New version of btrfs-progs.
-    #[arg(long, value_name = "VERSION")]
-    pub btrfs_progs: Option<String>,
+    #[command(flatten)]
+    pub next: ComponentVersions,
     /// Any other fact that will change, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
@@ -280,6 +273,30 @@ pub struct UpgradeArgs {
     /// above.
     #[arg(long)]
     pub fail_on_undecided: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// A report written by --save, --format html or -v --format json.
+    pub report: PathBuf,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    pub format: ShowFormat,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Output formats of a saved report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// Text.
+    Text,
+    /// JSON, exactly as in the report.
+    Json,
+    /// A Markdown document with all facts.
+    Markdown,
+    /// One HTML page with all facts and the report embedded.
+    Html,
 }
 
 /// How and where to measure.
@@ -306,8 +323,8 @@ pub struct ProbeArgs {
     pub workload: Vec<ProbeWorkload>,
     /// Measure back-to-back commits in the pattern of one program, and require the limit in its
     /// documentation, if any (etcd: p99 < 10ms).
-    #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync"])]
-    pub profile: Option<ProbeProfile>,
+    #[arg(long, value_name = "NAME", value_parser = named_values::<CommitProfile>(PROFILES), conflicts_with_all = ["workload", "pg_test_fsync"])]
+    pub profile: Option<CommitProfile>,
     /// Test back-to-back commits against a limit such as `p99<10ms`: a quantile (median, p95
     /// or p99), < or <=, and a time in us, ms or s. Exit code: 0 pass, 3 fail, 5 cannot tell.
     #[arg(long, value_name = "LIMIT", value_parser = Requirement::parse, conflicts_with_all = ["workload", "pg_test_fsync"])]
@@ -346,17 +363,21 @@ pub struct ProbeFlags {
 }
 
 /// Values of `--profile`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProbeProfile {
-    /// PostgreSQL's WAL: 8 kB, overwritten; flushed with the server's method or fdatasync.
-    Postgres,
-    /// InnoDB's redo log: 512 B, overwritten; flushed with the server's method or fdatasync.
-    Innodb,
-    /// etcd's WAL: 2,300 B, appended, fdatasync.
-    Etcd,
-    /// SQLite's WAL with synchronous=FULL: 4,120 B, appended, fdatasync.
-    Sqlite,
-}
+const PROFILES: &[(&str, &str)] = &[
+    (
+        "postgres",
+        "PostgreSQL's WAL: 8 kB, overwritten; flushed with the server's method or fdatasync",
+    ),
+    (
+        "innodb",
+        "InnoDB's redo log: 512 B, overwritten; flushed with the server's method or fdatasync",
+    ),
+    ("etcd", "etcd's WAL: 2,300 B, appended, fdatasync"),
+    (
+        "sqlite",
+        "SQLite's WAL with synchronous=FULL: 4,120 B, appended, fdatasync",
+    ),
+];
 
 /// Values of `--workload`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -487,6 +508,17 @@ impl Shell {
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 }
 
+/// Accepts the serialized names of values of `T`; each name has a help text.
+fn named_values<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [(&str, &str)],
+) -> impl TypedValueParser<Value = T> {
+    let values = names
+        .iter()
+        .map(|(name, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values)
+        .try_map(|name| T::deserialize(StringDeserializer::<Error>::new(name)))
+}
+
 fn filesystem_parser() -> impl TypedValueParser<Value = NewFilesystem> {
     PossibleValuesParser::new(NewFilesystem::WORDS)
         .try_map(|word| NewFilesystem::from_word(&word).ok_or("unknown file system"))
@@ -517,7 +549,7 @@ pub enum FailOn {
     Critical,
     /// Critical findings and warnings.
     Warning,
-    /// Nothing: the exit code tells only whether the command itself succeeded.
+    /// No finding: the exit code shows only whether the command itself succeeded.
     Never,
 }
 

@@ -1,3 +1,6 @@
+//! `walwise check`: a report on the host or one target, with a measurement and a comparison on
+//! request.
+
 use anyhow::Context as _;
 
 use super::args::{CheckArgs, MeasureArgs};
@@ -6,7 +9,7 @@ use super::out::{ExitResult, OutputTarget};
 use super::probe::run_probe_plan;
 use super::report_store::{self, ReportStore};
 use super::{CliError, baseline, out, rule_files};
-use crate::facts::{Note, NoteKind, Scope, Subject};
+use crate::facts::{Note, NoteKind, Scope};
 use crate::host::{CachingHost, Host};
 use crate::report::exit;
 use crate::report::{Format, PluginState, json, latency, text};
@@ -61,41 +64,26 @@ fn run_check(args: &CheckArgs) -> ExitResult {
     };
     let mut session = collect_session_from_host(machine.as_ref(), &args.from, target, rules)?;
     if let Some(filesystem) = args.fs {
-        let targets: Vec<Subject> = session
-            .facts
-            .subjects_of_scope(Scope::Target)
-            .cloned()
-            .collect();
-        for target in targets {
+        let targets = session.facts.subjects_of_scope(Scope::Target);
+        for target in targets.cloned().collect::<Vec<_>>() {
             session
                 .choose_filesystem(&target, Some(filesystem))
                 .map_err(CliError::Usage)?;
         }
     }
-    let suppose = || {
-        host::evaluate_assumption_texts(
-            &args.assume,
-            &session,
-            machine.as_ref(),
-            &args.from,
-            target,
-        )
-    };
-    let hypothesis = if args.assume.is_empty() {
-        None
-    } else {
-        Some(suppose()?)
-    };
+    let (texts, host) = (&args.assume, machine.as_ref());
+    let hypothesis = (!texts.is_empty())
+        .then(|| host::evaluate_assumption_texts(texts, &session, host, &args.from, target))
+        .transpose()?;
     // Frees the memory of the capture, which can be large.
     drop(machine);
     let before = baseline::load_baseline(args, &session)?;
-    let keep = if args.save {
+    let open_saved_report = || {
         let (path, wish) = ReportStore::for_target(&session, target)?.next_report_destination();
-        Some(out::open_destination(&path, wish)?)
-    } else {
-        None
+        out::open_destination(&path, wish)
     };
-    let not_measured = if args.target.is_some() && !args.no_probe && session.live {
+    let keep = args.save.then(open_saved_report).transpose()?;
+    let not_measured = if target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
         None
@@ -173,32 +161,25 @@ fn measure_target(
         scratch: scratch.clone(),
         ..MeasurementOptions::new(*seconds)
     };
-    let outcome = match session::plan_target_probe(&facts, &target, &options) {
-        Ok(plan) => match run_probe_plan(&plan)? {
-            // A report on an interrupted measurement would mislead.
-            (outcome, Some(number)) => {
-                return Err(CliError::Signal(
-                    number,
-                    outcome.err().map(|error| error.message),
-                ));
-            }
-            (outcome, None) => outcome,
-        },
-        Err(refusal) => {
-            return Ok(Some(format!("not measured: {refusal}")));
-        }
+    let plan = match session::plan_target_probe(&facts, &target, &options) {
+        Ok(plan) => plan,
+        Err(refusal) => return Ok(Some(format!("not measured: {refusal}"))),
     };
-    match outcome {
-        Ok(measurement) => {
-            session.measurements.insert(target, measurement);
-            Ok(None)
-        }
+    let (outcome, signal) = run_probe_plan(&plan)?;
+    if let Some(number) = signal {
+        // A report on an interrupted measurement would mislead.
+        let why = outcome.err().map(|error| error.message);
+        return Err(CliError::Signal(number, why));
+    }
+    let (measurement, says) = match outcome {
+        Ok(measurement) => (Some(measurement), None),
         Err(error) => {
             let says = format!("measurement incomplete: {error}");
-            session
-                .measurements
-                .extend(error.partial.map(|partial| (target, *partial)));
-            Ok(Some(says))
+            (error.partial.map(|partial| *partial), Some(says))
         }
-    }
+    };
+    session
+        .measurements
+        .extend(measurement.map(|measurement| (target, measurement)));
+    Ok(says)
 }

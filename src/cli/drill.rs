@@ -56,7 +56,7 @@ mod child {
     const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
     pub(super) struct DrillWriterChild {
-        child: Option<Subprocess>,
+        child: Subprocess,
         directory: String,
     }
 
@@ -67,18 +67,10 @@ mod child {
         ) -> Result<Self, CliError> {
             let directory = display_path(&args.directory);
             let path = MessageBytes::from(args.directory.as_path());
-            let request = DrillRequest::Write(
-                path,
-                args.method.method(),
-                args.segments.segment_mode(),
-                head.clone(),
-            );
+            let request = DrillRequest::Write(path, args.method, args.segments, head.clone());
             let mut child = spawn_drill_child(&request)?;
             match child.channel.recv(Some(RECV_TIMEOUT)) {
-                Ok(Ok(DrillEvent::Ready)) => Ok(Self {
-                    child: Some(child),
-                    directory,
-                }),
+                Ok(Ok(DrillEvent::Ready)) => Ok(Self { child, directory }),
                 other => Err(drill_child_error(other, &directory, RECV_TIMEOUT)),
             }
         }
@@ -90,18 +82,16 @@ mod child {
             control: &CancelHandle,
             tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
         ) -> Result<(), CliError> {
-            let Some(child) = &mut self.child else {
-                return Ok(());
-            };
+            let channel = &mut self.child.channel;
             let mut since = Instant::now();
             let mut go_on = true;
             while !control.is_cancelled() {
                 if std::mem::take(&mut go_on) {
                     // If the child has exited, the next read reports this.
-                    let _ = child.channel.send(&());
+                    let _ = channel.send(&());
                     since = Instant::now();
                 }
-                let number = match child.channel.recv(Some(POLL_INTERVAL)) {
+                let number = match channel.recv(Some(POLL_INTERVAL)) {
                     Ok(Ok(DrillEvent::Begun)) => None,
                     Ok(Ok(DrillEvent::Commit(number))) => Some(number),
                     Err(RecvError::Timeout) if since.elapsed() < COMMIT_TIMEOUT => continue,
@@ -118,10 +108,8 @@ mod child {
             Ok(())
         }
 
-        pub(super) fn stop_drill_child(&mut self) {
-            if let Some(child) = self.child.take() {
-                child.kill_and_wait_for_closed_channel(EXIT_TIMEOUT);
-            }
+        pub(super) fn stop_drill_child(self) {
+            self.child.kill_and_wait_for_closed_channel(EXIT_TIMEOUT);
         }
     }
 
@@ -237,7 +225,9 @@ pub use child::run_drill_child;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::args::{DrillArgs, DrillCommand, DrillMethod, DrillWriteArgs};
+use serde_json::json;
+
+use super::args::{DrillArgs, DrillCommand, DrillWriteArgs};
 use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, host};
@@ -248,12 +238,12 @@ use crate::drill::{
 use crate::escape::ShellCommand;
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question};
-use crate::measure::Method;
 use crate::output::{ExistingFilePolicy, OutputOptions};
-use crate::probes::drill::{self, SegmentMode};
+use crate::probes::drill;
 use crate::safe_path::random_u64;
 use crate::session::now_rfc3339;
 use crate::text::{display_path, display_safe};
+use walwise_model::text::JoinText as _;
 
 const LARGEST_LOG: u64 = 1 << 30;
 
@@ -276,11 +266,6 @@ pub(super) fn run_drill(args: &DrillArgs) -> ExitResult {
 
 fn drill_instructions(directory: &Path) -> Result<String, CliError> {
     let shown = display_path(directory);
-    let cannot = || {
-        CliError::Usage(format!(
-            "{shown} cannot be quoted for a shell command; rename it"
-        ))
-    };
     // A path with a leading dash would be parsed as an option.
     let dir = if shown.starts_with('-') {
         format!("./{shown}")
@@ -296,11 +281,16 @@ fn drill_instructions(directory: &Path) -> Result<String, CliError> {
         ShellCommand::new("ssh HOST ")
             .append_nested_command(&ShellCommand::new(program).append_quoted_name(name)?)
     };
-    let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
-    let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
-    let clear = remote("rm -r ", &own).ok_or_else(cannot)?;
-    let check =
-        ShellCommand::walwise_check_command(&dir, " --drill drills.json").ok_or_else(cannot)?;
+    let commands = || {
+        Some((
+            remote("walwise drill write ", &dir)?,
+            remote("walwise drill read ", &dir)?,
+            remote("rm -r ", &own)?,
+            ShellCommand::walwise_check_command(&dir, " --drill drills.json")?,
+        ))
+    };
+    let cannot = || format!("{shown} cannot be quoted for a shell command; rename it");
+    let (write, read, clear, check) = commands().ok_or_else(|| CliError::Usage(cannot()))?;
     Ok(format!(
         "\
 A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?
@@ -333,11 +323,10 @@ Only a real power cut can show this. Use a host without data that you need: a po
 }
 
 fn run_write(args: &DrillWriteArgs) -> ExitResult {
-    let segments = args.segments.segment_mode();
     let head = RunHeader {
         run: random_u64(),
-        method: args.method.cli_name().to_owned(),
-        segments: segments.to_string(),
+        method: json!(args.method).as_str().unwrap_or_default().to_owned(),
+        segments: args.segments.to_string(),
         when: now_rfc3339(),
         directory: display_path(&args.directory),
     };
@@ -410,13 +399,14 @@ fn collect_stack_fingerprint(directory: &Path) -> Result<StackFacts, CliError> {
 }
 
 fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
-    let wish = OutputOptions {
-        existing: ExistingFilePolicy::Continued,
-        ..OutputOptions::default()
+    let open_record = |path| {
+        let wish = OutputOptions {
+            existing: ExistingFilePolicy::Continued,
+            ..OutputOptions::default()
+        };
+        Ok::<_, CliError>((path, out::open_destination(path, wish)?))
     };
-    let recorded = record
-        .map(|path| out::open_destination(path, wish))
-        .transpose()?;
+    let record = record.map(open_record).transpose()?;
     let named =
         |path: &Path, says: String| CliError::Usage(format!("{}: {says}", display_path(path)));
     let log = |path: &Path| host::read_text_file(path, LARGEST_LOG);
@@ -430,7 +420,7 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
         &outcome,
         no_cut,
     ))?;
-    if let (Some(path), Some(found)) = (record, recorded) {
+    if let Some((path, found)) = record {
         let mut drills = host::read_drill_record_if_any(path)?
             .unwrap_or_else(|| DrillRecord::new(&acknowledged.stack));
         drills
@@ -492,7 +482,7 @@ fn drill_summary(
                     format!("{from} to {to}")
                 }
             });
-            let shown = shown.collect::<Vec<_>>().join(", ");
+            let shown = shown.join_with(", ");
             let more = if lost.len() > 10 { ", and more" } else { "" };
             let were = if count == 1 { "was" } else { "were" };
             format!("{count} {were} LOST, although reported as durable: numbers {shown}{more}")
@@ -516,39 +506,6 @@ fn ordinal(number: usize) -> String {
         _ => "th",
     };
     format!("{number}{end}")
-}
-
-impl DrillMethod {
-    fn method(self) -> Method {
-        match self {
-            Self::Fdatasync => Method::Fdatasync,
-            Self::Fsync => Method::Fsync,
-            Self::OpenDatasync => Method::OpenDatasync,
-            Self::OpenSync => Method::OpenSync,
-            Self::OpenDatasyncDirect => Method::OpenDatasyncDirect,
-            Self::OpenSyncDirect => Method::OpenSyncDirect,
-        }
-    }
-
-    fn cli_name(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "fdatasync",
-            Self::Fsync => "fsync",
-            Self::OpenDatasync => "open_datasync",
-            Self::OpenSync => "open_sync",
-            Self::OpenDatasyncDirect => "open_datasync_direct",
-            Self::OpenSyncDirect => "open_sync_direct",
-        }
-    }
-}
-
-impl super::args::DrillSegments {
-    fn segment_mode(self) -> SegmentMode {
-        match self {
-            Self::Recycled => SegmentMode::Recycled,
-            Self::Fresh => SegmentMode::Fresh,
-        }
-    }
 }
 
 #[cfg(test)]

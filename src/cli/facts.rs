@@ -1,5 +1,7 @@
+//! `walwise facts`: the collected facts with their sources, or the catalogue of all facts.
+
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -14,19 +16,13 @@ use crate::text::display_path;
 use crate::{parallel, text};
 
 pub(super) fn run(args: &FactsArgs) -> ExitResult {
-    let (paths, keys): (Vec<String>, Vec<String>) = args
-        .keys
-        .iter()
-        .cloned()
-        .partition(|word| is_path_argument(word));
-    let mut targets = args
-        .target
-        .iter()
-        .cloned()
-        .chain(paths.into_iter().map(PathBuf::from));
-    let (target, others) = (targets.next(), targets.next());
-    if let (Some(target), Some(other)) = (&target, &others) {
-        let [target, other] = [target, other].map(|path| display_path(path));
+    let (paths, keys): (Vec<String>, Vec<String>) =
+        (args.keys.iter().cloned()).partition(|word| is_path_argument(word));
+    let paths = paths.iter().map(Path::new);
+    let mut targets = args.target.as_deref().into_iter().chain(paths);
+    let target = targets.next();
+    if let (Some(target), Some(other)) = (target, targets.next()) {
+        let [target, other] = [target, other].map(display_path);
         return Err(CliError::Usage(format!(
             "specify one directory or device, not both {target} and {other}"
         )));
@@ -43,12 +39,8 @@ pub(super) fn run(args: &FactsArgs) -> ExitResult {
     if args.list {
         return print_document(&fact_catalogue_text(args, &keys));
     }
-    let session = host::open_session_with_assumptions(
-        &args.from,
-        target.as_deref(),
-        RuleSet::default(),
-        &args.assume,
-    )?;
+    let session =
+        host::open_session_with_assumptions(&args.from, target, RuleSet::default(), &args.assume)?;
     let (facts, _) = session.into_derived_facts_and_verdicts();
     // Leaked on purpose: freeing the facts of thousands of devices takes a tenth of the run time.
     let facts: &'static FactSet = Box::leak(Box::new(facts));
@@ -69,10 +61,7 @@ fn is_path_argument(word: &str) -> bool {
 }
 
 fn matches_key_or_prefix(name: &str, keys: &[String]) -> bool {
-    keys.is_empty()
-        || keys
-            .iter()
-            .any(|key| name == key || name.starts_with(key.as_str()))
+    keys.is_empty() || keys.iter().any(|key| name.starts_with(key.as_str()))
 }
 
 fn matching_rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
@@ -95,7 +84,7 @@ fn fact_listing_texts(facts: &FactSet, keys: &[String]) -> Vec<String> {
         let lines = facts.notes().iter().map(|warning| format!("  {warning}\n"));
         pieces.push(format!("warnings\n{}\n", lines.collect::<String>()));
     }
-    // An empty line separates subjects, so the one at the end is removed.
+    // An empty line separates subjects, so the last line, which is empty, is removed.
     if let Some(last) = pieces.iter_mut().rfind(|piece| !piece.is_empty()) {
         last.pop();
     }

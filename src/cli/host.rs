@@ -1,8 +1,11 @@
+//! Opens the host or a capture, collects its facts, and reads the records that options name.
+
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::args::HostArgs;
+use super::error::path_error_text;
 pub(super) use super::rule_files::load_rules_in_force;
 use super::{file_reader, out};
 use crate::collect::{self, CollectStep, Request};
@@ -14,9 +17,9 @@ use crate::report::report_reader;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::session::assume::{self, Hypothesis};
-use crate::text;
-use crate::text::display_path;
+use crate::text::{self, display_path};
 use crate::trial::TrialRecord;
+use walwise_model::text::JoinText as _;
 
 const LARGEST_CAPTURE: u64 = crate::limits::CAPTURE as u64;
 
@@ -31,22 +34,14 @@ pub(super) fn open_host(file: Option<&Path>) -> Result<Box<dyn Host + Send>, Cli
     Ok(Box::new(host))
 }
 
-fn path_usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
-    CliError::Usage(format!(
-        "cannot {what} {}: {}",
-        path.display(),
-        text::io_error_message(error)
-    ))
+fn path_usage_error(act: &str, path: &Path, error: &io::Error) -> CliError {
+    CliError::Usage(path_error_text(act, path, error))
 }
 
 /// Makes the target absolute, as collectors require. Symbolic links are not resolved, because they
 /// may lead to a mount that hangs.
-pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
-    let Some(target) = target else {
-        return Ok(None);
-    };
-    let path = std::path::absolute(target).map_err(|e| path_usage_error("resolve", target, &e))?;
-    Ok(Some(path))
+pub(super) fn absolute_path(target: &Path) -> Result<PathBuf, CliError> {
+    std::path::absolute(target).map_err(|e| path_usage_error("resolve", target, &e))
 }
 
 /// In a masked capture, parts of the path may have other names; it is an error if several masked
@@ -55,26 +50,19 @@ pub(super) fn resolve_masked_path(
     host: &dyn Host,
     target: Option<&Path>,
 ) -> Result<Option<PathBuf>, CliError> {
-    let Some(path) = absolute_path(target)? else {
+    let Some(path) = target.map(absolute_path).transpose()? else {
         return Ok(None);
     };
     let mut called = host.possible_masked_paths(&path);
-    match called.len() {
-        0 => Ok(Some(path)),
-        1 => Ok(called.pop()),
-        _ => {
-            let some: Vec<String> = called
-                .iter()
-                .take(5)
-                .map(|path| path.display().to_string())
-                .collect();
-            Err(CliError::Usage(format!(
-                "{} is ambiguous in this masked capture: specify one of {}",
-                path.display(),
-                some.join(", ")
-            )))
-        }
+    if called.len() > 1 {
+        let some = called.iter().take(5).map(|path| path.display().to_string());
+        return Err(CliError::Usage(format!(
+            "{} is ambiguous in this masked capture: specify one of {}",
+            path.display(),
+            some.join_with(", ")
+        )));
     }
+    Ok(called.pop().or(Some(path)))
 }
 
 pub(super) fn collection_request(
@@ -95,7 +83,7 @@ pub(super) fn collection_request(
     }
 }
 
-pub(super) fn read_drill_record(path: &Path) -> Result<DrillRecord, CliError> {
+fn read_drill_record(path: &Path) -> Result<DrillRecord, CliError> {
     parse_drill_record(path, &read_file_bytes(path, LARGEST_RECORD)?)
 }
 
@@ -117,11 +105,12 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError
 }
 
 /// Each record has the display-safe name of its file.
-fn read_named_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
-    files
-        .iter()
-        .map(|file| Ok((display_path(file), read_trial_record(file)?)))
-        .collect()
+fn read_named_records<T>(
+    files: &[PathBuf],
+    read: impl Fn(&Path) -> Result<T, CliError>,
+) -> Result<Vec<(String, T)>, CliError> {
+    let named = |file: &PathBuf| Ok((display_path(file), read(file)?));
+    files.iter().map(named).collect()
 }
 
 /// The file is a record, or an HTML page that embeds one.
@@ -238,7 +227,7 @@ pub(super) fn collect_session_from_host(
     rules: RuleSet,
 ) -> Result<Session, CliError> {
     let request = collection_request(host, from, target)?;
-    if let (Some(named), Some(called)) = (absolute_path(target)?, &request.target)
+    if let (Some(named), Some(called)) = (target.map(absolute_path).transpose()?, &request.target)
         && named != *called
     {
         let (named, called) = (named.display(), called.display());
@@ -251,31 +240,21 @@ pub(super) fn collect_session_from_host(
         }
     };
     let mut session = Session::collect_from_host(host, &request, rules, &mut progress);
-    session.drills = from
-        .drill
-        .iter()
-        .map(|file| Ok((display_path(file), read_drill_record(file)?)))
-        .collect::<Result<_, CliError>>()?;
-    session.trials = read_named_trial_records(&from.trial)?;
+    session.drills = read_named_records(&from.drill, read_drill_record)?;
+    session.trials = read_named_records(&from.trial, read_trial_record)?;
     session.options = from.report_command_options();
     session.named_target = target.map(display_path);
     if show {
         out::print_progress("");
     }
-    match target {
-        Some(_)
-            if session
-                .facts
-                .subjects_of_scope(Scope::Target)
-                .next()
-                .is_none() =>
-        {
-            let why: Vec<String> = session.facts.notes().iter().map(Note::to_string).collect();
-            Err(CliError::Usage(format!(
-                "nothing to check: {}",
-                why.join("; ")
-            )))
-        }
-        _ => Ok(session),
+    let mut targets = session.facts.subjects_of_scope(Scope::Target);
+    if target.is_some() && targets.next().is_none() {
+        let why = session.facts.notes().iter().map(Note::to_string);
+        return Err(CliError::Usage(format!(
+            "nothing to check: {}",
+            why.join_with("; ")
+        )));
     }
+    drop(targets);
+    Ok(session)
 }

@@ -42,28 +42,22 @@ pub(super) struct InputFile {
 
 impl InputFile {
     pub fn open(path: &Path, kinds: AcceptedFileTypes, largest: u64) -> io::Result<Self> {
-        if kinds == AcceptedFileTypes::FilesAndPipes && path == Path::new(STDIN_NAME) {
-            let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-            check_file_type_and_size(&stdin, kinds, largest)?;
-            return Ok(Self {
-                file: File::from(stdin),
-                max_bytes: largest,
-                bytes_left: largest,
-            });
-        }
-        let held = rustix::fs::open(
-            parent_descriptor_path(path).as_ref(),
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
+        let is_stdin = kinds == AcceptedFileTypes::FilesAndPipes && path == Path::new(STDIN_NAME);
+        let held = if is_stdin {
+            io::stdin().as_fd().try_clone_to_owned()?
+        } else {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            rustix::fs::open(parent_descriptor_path(path).as_ref(), flags, Mode::empty())?
+        };
         check_file_type_and_size(&held, kinds, largest)?;
-        // Without `NONBLOCK`, opening a fifo would wait for a writer.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = rustix::fs::open(
-            format!("/proc/self/fd/{}", held.as_raw_fd()),
-            flags,
-            Mode::empty(),
-        )?;
+        let file = if is_stdin {
+            held
+        } else {
+            // Without `NONBLOCK`, opening a fifo would wait for a writer.
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+            rustix::fs::open(path, flags, Mode::empty())?
+        };
         Ok(Self {
             file: File::from(file),
             max_bytes: largest,

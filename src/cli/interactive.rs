@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -20,10 +20,11 @@ use crate::facts::{FactSet, Note, Scope, Subject};
 use crate::host::{CachingHost, Host};
 use crate::measure::{ProbeProgress, measurement_summary};
 use crate::output::{ExistingFilePolicy, OutputDestination, OutputError, OutputOptions};
+use crate::parallel;
 use crate::probes::{self, CancelHandle, ProbePlan};
 use crate::report::{Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
-use crate::session::assume::{self, Assumption};
+use crate::session::assume;
 use crate::session::{self, MeasurementOptions, Session};
 use crate::text::suggest::nearest_word_hint;
 use crate::text::{display_path, io_error_message};
@@ -62,23 +63,20 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
         ..HostArgs::default()
     };
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if terminal && out::terminal_is_dumb() {
-        out::print_notice(
-            "TERM=dumb: this terminal cannot show the screens, so walwise prints the text report",
-        );
-    }
     if !terminal || out::terminal_is_dumb() {
+        if terminal {
+            out::print_notice(
+                "TERM=dumb: this terminal cannot show the screens, so walwise prints the text report",
+            );
+        }
         let session = host::open_host_and_collect_session(
             &from,
             args.target.as_deref(),
             host::load_rules_in_force(None)?,
         )?;
         let report = session.build_report();
-        let style = out::stdout_text_style();
-        let style = text::TextOutputStyle {
-            ascii: style.ascii || args.ascii,
-            ..style
-        };
+        let mut style = out::stdout_text_style();
+        style.ascii |= args.ascii;
         return out::print_document(&if args.verbose {
             text::render(&report)
         } else {
@@ -91,15 +89,14 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     if let Some(mistake) = collect::unusable_request_note(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
-    let repeated = from.report_command_options();
-    let desk = InteractiveWorker {
+    let worker = InteractiveWorker {
+        options: from.report_command_options(),
         host: from.host,
-        options: repeated,
         request,
         loaded: Mutex::default(),
         probe_error: Mutex::default(),
     };
-    match tui::run_screens(Arc::new(desk), options).context("the terminal failed")? {
+    match tui::run_screens(Arc::new(worker), options).context("the terminal failed")? {
         ExitReason::Quit => Ok(0),
         ExitReason::Signal(number) => Err(CliError::Signal(number, None)),
     }
@@ -199,41 +196,20 @@ struct LoadedHost {
     watch: LiveRefreshState,
 }
 
-impl LoadedHost {
-    fn new(session: Session, machine: CachingHost<Box<dyn Host + Send>>, read_at: String) -> Self {
-        Self {
-            session,
-            machine,
-            watch: LiveRefreshState::new(read_at),
-        }
-    }
-}
-
 impl InteractiveWorker {
     fn with_loaded_host<T>(
         &self,
         act: impl FnOnce(&mut LoadedHost) -> Result<T, String>,
     ) -> Result<T, String> {
-        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = parallel::lock(&self.loaded);
         act(looked.as_mut().ok_or("the host has not been read yet")?)
     }
 
     fn build_report(&self) -> Result<Report, String> {
         let mut report = self.with_loaded_host(|looked| Ok(looked.session.build_report()))?;
-        let failed = self
-            .probe_error
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let failed = parallel::lock(&self.probe_error).clone();
         report.warnings.extend(failed.map(Note::from));
         Ok(report)
-    }
-
-    fn set_probe_error(&self, why: Option<String>) {
-        *self
-            .probe_error
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     fn probe_plan(&self, target: &Subject) -> Result<ProbePlan, String> {
@@ -331,13 +307,17 @@ impl InteractiveWorker {
         let mut session = Session::collect_from_host(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
         session.named_target = self.request.target.as_deref().map(display_path);
-        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = parallel::lock(&self.loaded);
         if let Some(before) = looked.take() {
             session.carry_over_choices_and_measurements(before.session);
         }
         let report = session.build_report();
-        *looked = Some(LoadedHost::new(session, machine, read_at));
-        self.set_probe_error(None);
+        *looked = Some(LoadedHost {
+            session,
+            machine,
+            watch: LiveRefreshState::new(read_at),
+        });
+        *parallel::lock(&self.probe_error) = None;
         Ok(report)
     }
 
@@ -358,16 +338,11 @@ impl InteractiveWorker {
             Ok(measurement) => (measurement, None),
             Err(error) => {
                 let failed = error.to_string();
-                (
-                    error
-                        .partial
-                        .map(|partial| *partial)
-                        .ok_or_else(|| failed.clone())?,
-                    Some(failed),
-                )
+                let partial = error.partial.ok_or_else(|| failed.clone())?;
+                (*partial, Some(failed))
             }
         };
-        self.set_probe_error(failed);
+        *parallel::lock(&self.probe_error) = failed;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             session.measurements.insert(target.clone(), measurement);
             Ok(())
@@ -380,13 +355,12 @@ impl InteractiveWorker {
             Some(document) => Arc::clone(document),
             None => save.format.render(&self.build_report()?)?.into(),
         };
-        let existing = if save.replace {
-            ExistingFilePolicy::Replaced
-        } else {
-            ExistingFilePolicy::Kept
-        };
         let wish = OutputOptions {
-            existing,
+            existing: if save.replace {
+                ExistingFilePolicy::Replaced
+            } else {
+                ExistingFilePolicy::Kept
+            },
             executable: save.format.is_executable(),
             ..OutputOptions::default()
         };
@@ -398,18 +372,12 @@ impl InteractiveWorker {
             |LoadedHost {
                  session, machine, ..
              }| {
-                let one = |one: &AssumedFact| {
-                    assume::assumption_from_parts(
-                        &one.subject,
-                        one.fact,
-                        &one.value,
-                        &session.facts,
-                    )
+                let facts = &session.facts;
+                let assumption = |of: &AssumedFact| {
+                    assume::assumption_from_parts(&of.subject, of.fact, &of.value, facts)
                 };
-                let assumptions = suppositions
-                    .iter()
-                    .map(one)
-                    .collect::<Result<Vec<Assumption>, String>>()?;
+                let assumptions = suppositions.iter().map(assumption);
+                let assumptions = assumptions.collect::<Result<Vec<_>, String>>()?;
                 let hypothesis = session
                     .evaluate_assumptions(&assumptions, machine, &self.request)
                     .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;

@@ -1,3 +1,5 @@
+//! Writes documents to standard output or to the file of `--output`, and messages to standard error.
+
 use std::borrow::Cow;
 use std::env;
 use std::io::{self, BufWriter, ErrorKind, Write};

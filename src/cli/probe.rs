@@ -1,17 +1,18 @@
+//! `walwise probe`: measures commit latency in a directory.
+
 mod passive;
 
 use anyhow::anyhow;
 
-use super::args::{ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
+use super::args::{ProbeArgs, ProbeWorkload, TextOrJsonFormat};
 use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::WalMethodInForce;
 use crate::measure::{
-    CommitProfile, Measurement, ProbePhase, RequirementAnswer, Workload, format_like_pg_test_fsync,
-    latency_by_commit_size_lines, latency_table_lines, measurement_summary,
-    pg_test_fsync_test_count, workload_lines,
+    CommitProfile, Measurement, ProbePhase, RequirementAnswer, WalMethodInForce, Workload,
+    format_like_pg_test_fsync, latency_by_commit_size_lines, latency_table_lines,
+    measurement_summary, pg_test_fsync_test_count, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
@@ -60,10 +61,12 @@ pub(super) fn run(args: &ProbeArgs) -> ExitResult {
         seconds,
         rows,
         workloads,
-        commits: (args.profile.is_some() || args.require.is_some()).then(|| CommitProfileOptions {
-            profile: args.profile.map(to_commit_profile),
-            requirement: args.require,
-        }),
+        commits: (args.profile.is_some() || args.require.is_some()).then_some(
+            CommitProfileOptions {
+                profile: args.profile,
+                requirement: args.require,
+            },
+        ),
         probe: ProbeOptions {
             keep_samples: args.flags.samples,
             nice: args.flags.nice,
@@ -128,15 +131,6 @@ fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (ProbeRowSelection, V
             .any(|name| to_workload(*name) == Some(*workload))
     };
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
-}
-
-fn to_commit_profile(name: ProbeProfile) -> CommitProfile {
-    match name {
-        ProbeProfile::Postgres => CommitProfile::Postgres,
-        ProbeProfile::Innodb => CommitProfile::Innodb,
-        ProbeProfile::Etcd => CommitProfile::Etcd,
-        ProbeProfile::Sqlite => CommitProfile::Sqlite,
-    }
 }
 
 fn requirement_exit_code(answer: RequirementAnswer) -> u8 {

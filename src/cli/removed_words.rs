@@ -1,83 +1,20 @@
+//! Answers commands, options and values of earlier versions with their replacements.
+
 use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 
-/// The preceding option or command, the removed word, and the message.
-const REMOVED: &[(&str, &str, &str)] = &[
-    (
-        "--format",
-        "unit",
-        "the format `unit` was removed; use --format fstab, or take the mount options from --format json",
-    ),
-    (
-        "--format",
-        "npd",
-        "the format `npd` was removed; use --format nagios, or the exit code of `walwise check`",
-    ),
-    (
-        "--format",
-        "junit",
-        "the format `junit` was removed; use --format json",
-    ),
-    (
-        "--format",
-        "ansible",
-        "the format `ansible` was removed; use --format json",
-    ),
-    (
-        "--workload",
-        "floor",
-        "the workload `floor` was removed; every probe also measures writes without a flush",
-    ),
-    (
-        "probe",
-        "--import",
-        "`walwise probe --import` was removed; run `walwise probe DIR` on the host to measure",
-    ),
-    ("--preset", "oltp", NO_SERVER_HINT),
-    ("trial", "--with", NO_SERVER_HINT),
-    ("trial", "--user", NO_SERVER_HINT),
-    (
-        "--candidates",
-        "ext4-slowed",
-        "the candidate `ext4-slowed` was removed: every trial measures its first candidate twice, and the line Resolution \
-         shows how much the two results differ",
-    ),
-    (
-        "rules",
-        "test",
-        "`walwise rules test` was removed; `walwise rules check FILE` also runs the examples",
-    ),
-    (
-        "rules",
-        "stale",
-        "`walwise rules stale` was removed; in the source tree, `cargo xtask stale` does the same",
-    ),
-    (
-        "rules",
-        "diff",
-        "`walwise rules diff` was removed; in the source tree, `cargo xtask diff` compares two sets of rules",
-    ),
-    (
-        "generate",
-        "man",
-        "`walwise generate man` was removed; the packages contain the manual pages",
-    ),
-    (
-        "generate",
-        "reference",
-        "`walwise generate reference` was removed; use `walwise rules show RULE`",
-    ),
-    (
-        "generate",
-        "screens",
-        "`walwise generate screens` was removed; use `--format html`, which has the charts",
-    ),
-];
+/// One line per word: the preceding option or command, the removed word, and the message.
+const REMOVED: &str = include_str!("removed_words.txt");
 
-const NO_SERVER_HINT: &str = "a trial no longer runs a database server; use --preset commits for a database's log, and pgbench or \
-                         sysbench for transactions";
+fn removed_words() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    REMOVED.lines().filter_map(|line| {
+        let (words, sentence) = line.split_once(": ")?;
+        let (before, word) = words.split_once(' ')?;
+        Some((before, word, sentence))
+    })
+}
 
 /// The message for a rejected word that an earlier version accepted. `None` unless [`REMOVED`]
 /// lists the word, and the arguments contain its option or command.
@@ -95,10 +32,9 @@ pub(super) fn replacement_hint(error: &Error, arguments: &[OsString]) -> Option<
         let mut given = arguments.iter().filter_map(|argument| argument.to_str());
         given.any(|argument| argument.split('=').next() == Some(word))
     };
-    let mut found = REMOVED
-        .iter()
-        .filter(|(before, word, _)| *word == unknown && is_given(before));
-    found.next().map(|(_, _, sentence)| *sentence)
+    let mut found = removed_words();
+    let (_, _, sentence) = found.find(|(before, word, _)| *word == unknown && is_given(before))?;
+    Some(sentence)
 }
 
 #[cfg(test)]
@@ -115,17 +51,22 @@ mod tests {
 
     #[test]
     fn removed_words_are_rejected_with_replacement_hint() {
-        for (before, word, sentence) in REMOVED {
-            let verb = match *before {
+        assert_eq!(removed_words().count(), REMOVED.lines().count());
+        for (before, word, sentence) in removed_words() {
+            let verb = match before {
                 "--format" => "check ",
                 "--preset" | "--candidates" => "trial ",
                 "--workload" => "probe ",
                 _ => "",
             };
             let line = format!("walwise {verb}{before} {word}");
-            assert_eq!(hint_for(&line), Some(*sentence), "{line}");
+            assert_eq!(hint_for(&line), Some(sentence), "{line}");
         }
-        assert_eq!(hint_for("walwise check --format=junit"), Some(REMOVED[2].2));
+        assert_eq!(
+            hint_for("walwise check --format=junit"),
+            hint_for("walwise check --format junit")
+        );
+        assert!(hint_for("walwise check --format=junit").is_some());
         assert!(hint_for("walwise trial --candidates ext4,ext4-slowed").is_some());
     }
 

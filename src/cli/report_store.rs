@@ -8,6 +8,7 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::error::path_error_text;
 use super::host::absolute_path;
 use super::{CliError, file_reader};
 use crate::facts::Subject;
@@ -19,7 +20,6 @@ use crate::report::{CommitLatency, latency};
 use crate::safe_path::MissingDirectoryPolicy;
 use crate::session::{self, Session};
 use crate::text;
-use crate::text::display_path;
 
 const ROOT_STATE_DIRECTORY: &str = "/var/lib/walwise";
 
@@ -36,11 +36,8 @@ pub(super) struct ReportStore {
 /// report directories are read; the reason for an unreadable one goes to `notify`.
 pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
-        notify(&format!(
-            "an earlier commit latency may be missing: cannot read {}: {}",
-            display_path(path),
-            text::io_error_message(error)
-        ));
+        let why = path_error_text("read", path, error);
+        notify(&format!("an earlier commit latency may be missing: {why}"));
     };
     // Without a state directory, no report was ever saved.
     let Ok(whole) = ReportStore::for_target(session, None) else {
@@ -61,12 +58,12 @@ pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> 
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     };
     let open = |name: &String| {
-        let shelf = ReportStore {
+        let store = ReportStore {
             directory: state.join(name),
         };
-        let path = shelf
+        let path = store
             .find_newest_report()
-            .map_err(|error| warn(&shelf.directory, &error))
+            .map_err(|error| warn(&store.directory, &error))
             .ok()??;
         file_reader::open_regular_file(&path, MAX_BYTES)
             .map_err(|error| warn(&path, &error))
@@ -96,7 +93,8 @@ impl ReportStore {
             .value(&Subject::host(), &host::NAME)
             .unwrap_or_else(|| "unknown".to_owned());
         // Removes trailing slashes and `.` components, so that each target has one directory.
-        let target = absolute_path(target)?.map(|target| target.components().collect::<PathBuf>());
+        let target = target.map(absolute_path).transpose()?;
+        let target = target.map(|target| target.components().collect::<PathBuf>());
         let directory = state_directory(
             nix::unistd::geteuid().is_root(),
             env::var_os("XDG_STATE_HOME").map(PathBuf::from),

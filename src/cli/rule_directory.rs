@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::error::path_error_text;
 use super::input_file::{self, AcceptedFileTypes, InputFile};
-use crate::host::{self};
+use crate::host;
 use crate::rules::RuleFile;
-use crate::text;
-use crate::text::display_path;
+use crate::text::{self, display_path};
 
 pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
@@ -46,8 +46,8 @@ pub(super) fn read_named_and_system_rules(paths: &[PathBuf]) -> SelectedRuleFile
             all.push((path.clone(), AcceptedFileTypes::FilesAndPipes));
             continue;
         }
-        let inside = list_toml_files(path)
-            .map_err(|e| rule_file_error_text("read the rules in", path, &e))?;
+        let inside =
+            list_toml_files(path).map_err(|e| path_error_text("read the rules in", path, &e))?;
         if inside.is_empty() {
             return Err(format!("no rule file (*.toml) in {}", display_path(path)));
         }
@@ -100,8 +100,8 @@ impl LoadedRuleFiles {
     pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = read_system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
-            let paths = list_toml_files(dir)
-                .map_err(|e| rule_file_error_text("read the rules in", dir, &e))?;
+            let paths =
+                list_toml_files(dir).map_err(|e| path_error_text("read the rules in", dir, &e))?;
             if paths.is_empty() {
                 found
                     .remarks
@@ -128,24 +128,23 @@ fn read_system_rule_files(dir: &Path) -> LoadedRuleFiles {
     let mut found = LoadedRuleFiles::default();
     let not_used =
         |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
+    let doubt_about = |path: &Path| {
+        untrusted_file_reason(path).unwrap_or_else(|e| Some(text::io_error_message(&e)))
+    };
     let listed = match untrusted_file_reason(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::io_error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
         Ok(None) => list_toml_files(dir).map_err(|e| text::io_error_message(&e)),
     };
-    match listed {
-        Err(why) => found.ignored.push(not_used(dir, &why)),
-        Ok(paths) => {
-            for path in paths {
-                match untrusted_file_reason(&path) {
-                    Ok(None) => found.read_and_add_file(&path),
-                    Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
-                    Err(e) => found
-                        .ignored
-                        .push(not_used(&path, &text::io_error_message(&e))),
-                }
-            }
+    let listed = listed.unwrap_or_else(|why| {
+        found.ignored.push(not_used(dir, &why));
+        Vec::new()
+    });
+    for path in listed {
+        match doubt_about(&path) {
+            None => found.read_and_add_file(&path),
+            Some(doubt) => found.ignored.push(not_used(&path, &doubt)),
         }
     }
     found
@@ -170,29 +169,21 @@ fn list_toml_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn read_rule_file(path: &Path, kinds: AcceptedFileTypes) -> Result<RuleFile, String> {
-    let unreadable = |why: &str| format!("cannot read {}: {why}", display_path(path));
     let mut bytes = Vec::new();
     InputFile::open(path, kinds, MAX_RULE_FILE_BYTES)
         .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|e| unreadable(&text::io_error_message(&e)))?;
+        .map_err(|e| path_error_text("read", path, &e))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = e
             .as_bytes()
             .get(..e.utf8_error().valid_up_to())
             .unwrap_or_default();
         let line = 1 + before.split(|byte| *byte == b'\n').skip(1).count();
-        unreadable(&format!("line {line} is not UTF-8; save the file as UTF-8"))
+        let path = display_path(path);
+        format!("cannot read {path}: line {line} is not UTF-8; save the file as UTF-8")
     })?;
     Ok(RuleFile {
         name: display_path(path),
         text,
     })
-}
-
-pub(super) fn rule_file_error_text(what: &str, path: &Path, error: &io::Error) -> String {
-    format!(
-        "cannot {what} {}: {}",
-        display_path(path),
-        text::io_error_message(error)
-    )
 }

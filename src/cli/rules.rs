@@ -1,3 +1,5 @@
+//! `walwise rules`: lists, shows and checks rules.
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -7,10 +9,13 @@ use super::out::{ExitResult, print_document, print_error};
 use super::rule_files;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
-use crate::rules::{DisabledRule, ExpiredRuleOverride, Risk, Rule, RuleSet, examples};
+use crate::rules::{
+    DisabledRule, ExampleLoading, ExpiredRuleOverride, Risk, Rule, RuleSet, examples,
+};
 use crate::session;
 use crate::settings::{self, ValueShape};
 use crate::text::page_layout::TextPage;
+use walwise_model::text::JoinText as _;
 
 pub(super) fn run(args: RulesCommand) -> ExitResult {
     match args {
@@ -24,47 +29,27 @@ pub(super) fn run(args: RulesCommand) -> ExitResult {
             Ok(rule_files::print_rule_warnings_and_exit_code(code, &rules))
         }
         RulesCommand::Show { rule, rules } => {
-            let rules = rule_files::load_rules_with_examples(rules.as_deref())?;
+            let rules = rule_files::load_rules(rules.as_deref(), ExampleLoading::Read)?;
             let Some(found) = rules.find(&rule) else {
                 return Err(unknown_rule_error(&rules, &rule));
             };
             print_document(&rule_text(found, &rules))
         }
         RulesCommand::Check { files } => {
-            let found = check_rule_files(&files)?;
-            let failures = examples::failures_of_rule_examples(&found.rules);
+            let (rules, counts) = check_rule_files(&files)?;
+            let failures = examples::failures_of_rule_examples(&rules);
             if failures.is_empty() {
-                return print_document(&format!("{}, no errors\n", found.rule_counts_text()));
+                return print_document(&format!("{counts}, no errors\n"));
             }
-            let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-            print_document(&(lines.join("\n") + "\n"))?;
+            let lines = failures.iter().map(|failure| format!("{failure}\n"));
+            print_document(&lines.collect::<String>())?;
             Ok(1)
         }
     }
 }
 
-struct CheckedRules {
-    rules: Vec<Rule>,
-    levels: usize,
-    off: usize,
-}
-
-impl CheckedRules {
-    fn rule_counts_text(&self) -> String {
-        let mut words = format!("{} rules", self.rules.len());
-        for (count, what) in [
-            (self.levels, "with a changed level"),
-            (self.off, "switched off"),
-        ] {
-            if count > 0 {
-                let _ = write!(words, ", {count} {what}");
-            }
-        }
-        words
-    }
-}
-
-fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
+/// The rules in the files, and a text that counts these rules and the changes of other rules.
+fn check_rule_files(paths: &[PathBuf]) -> Result<(Vec<Rule>, String), CliError> {
     let files = rule_files::read_selected_rule_files(paths)?;
     let (rules, mut found) =
         RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today_utc());
@@ -81,59 +66,53 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
     }
     found.retain(|file| !file.diags.is_empty());
     let count: usize = found.iter().map(|file| file.mistakes().count()).sum();
-    let text: Vec<String> = found.iter().map(|file| file.render(false)).collect();
+    let text = found.iter().map(|file| file.render(false));
+    let text = text.join_with("\n\n");
     if count > 0 {
         let count = if count == 1 {
             "an error".to_owned()
         } else {
             format!("{count} errors")
         };
-        return Err(CliError::Usage(format!(
-            "{count} in rule files:\n{}",
-            text.join("\n\n")
-        )));
+        return Err(CliError::Usage(format!("{count} in rule files:\n{text}")));
     }
     if !text.is_empty() {
-        print_error(&format!("no errors, but note:\n{}", text.join("\n\n")));
+        print_error(&format!("no errors, but note:\n{text}"));
     }
     let here = |name: &str| files.is_named_by_user(name);
-    Ok(CheckedRules {
-        rules: rules
-            .rules()
-            .iter()
-            .filter(|rule| here(&rule.file))
-            .cloned()
-            .collect(),
-        levels: rules
-            .level_overrides()
-            .iter()
-            .filter(|given| here(&given.file))
-            .count(),
-        off: rules
-            .disabled_rules()
-            .iter()
-            .filter(|off| here(&off.file))
-            .count(),
-    })
+    let own = rules.rules().iter().filter(|rule| here(&rule.file));
+    let own: Vec<Rule> = own.cloned().collect();
+    let levels = rules.level_overrides().iter();
+    let disabled = rules.disabled_rules().iter();
+    let mut counts = format!("{} rules", own.len());
+    for (count, what) in [
+        (
+            levels.filter(|given| here(&given.file)).count(),
+            "with a changed level",
+        ),
+        (
+            disabled.filter(|off| here(&off.file)).count(),
+            "switched off",
+        ),
+    ] {
+        if count > 0 {
+            let _ = write!(counts, ", {count} {what}");
+        }
+    }
+    Ok((own, counts))
 }
 
 pub(super) fn unknown_rule_error(rules: &RuleSet, id: &str) -> CliError {
-    let hint = rules
-        .similar_rule_id_hint(id)
-        .map(|hint| format!("; {hint}"))
-        .unwrap_or_default();
+    let hint = rules.similar_rule_id_hint(id);
+    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
     CliError::Usage(format!(
         "no rule `{id}`{hint}; `walwise rules list` lists all"
     ))
 }
 
 fn rules_list_text(rules: &RuleSet) -> String {
-    let width = rules
-        .rules()
-        .iter()
-        .map(|rule| rule.id.len())
-        .max()
-        .unwrap_or(0);
+    let widths = rules.rules().iter().map(|rule| rule.id.len());
+    let width = widths.max().unwrap_or(0);
     let mut out = String::new();
     for rule in rules.rules() {
         let (level, scope, title) = (
@@ -156,23 +135,13 @@ fn rules_list_text(rules: &RuleSet) -> String {
 }
 
 fn rule_override_notes_and_remarks(rules: &RuleSet) -> impl Iterator<Item = String> {
-    let notes = rules
-        .disabled_rules()
-        .iter()
+    let disabled = rules.disabled_rules().iter();
+    let changed = rules.level_overrides().iter();
+    let expired = rules.expired_overrides().iter();
+    disabled
         .map(DisabledRule::to_disabled_note)
-        .chain(
-            rules
-                .level_overrides()
-                .iter()
-                .map(|given| given.to_level_changed_note(false)),
-        );
-    let notes = notes.chain(
-        rules
-            .expired_overrides()
-            .iter()
-            .map(ExpiredRuleOverride::to_expired_note),
-    );
-    notes
+        .chain(changed.map(|given| given.to_level_changed_note(false)))
+        .chain(expired.map(ExpiredRuleOverride::to_expired_note))
         .map(|note| note.to_string())
         .chain(rules.remarks().iter().cloned())
 }
@@ -267,10 +236,8 @@ fn push_advice(page: &mut TextPage, advice: &AdviceSpec) {
     } else {
         ""
     };
-    let rank = advice
-        .rank
-        .map(|rank| format!("; choice {rank}"))
-        .unwrap_or_default();
+    let rank = advice.rank;
+    let rank = rank.map_or_else(String::new, |rank| format!("; choice {rank}"));
     page.append_paragraph(
         2,
         &format!(

@@ -10,7 +10,7 @@ mod progress {
     use crate::trial::TrialRecord;
     use crate::tui::TrialScreen;
 
-    /// Status lines, or a screen that replaces them; neither if both fields are empty.
+    /// Shows the progress of a trial in status lines or, instead, on a screen.
     pub(super) struct TrialProgressOutput {
         prints_lines: bool,
         screen: Option<Box<TrialScreen>>,
@@ -104,12 +104,12 @@ mod clear_disk {
     const CLEAR_TIMEOUT: Duration = Duration::from_secs(120);
 
     pub(super) fn close_trial_and_clear_disk(
-        arena: TrialHandle,
+        trial: TrialHandle,
         disk: Option<&EraseTarget>,
         show: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
         let cleared =
-            arena.end_trial_and_return_cleared(&mut |news| show_clear_progress(&news, show));
+            trial.end_trial_and_return_cleared(&mut |event| show_clear_progress(&event, show));
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
@@ -141,20 +141,20 @@ mod clear_disk {
     }
 
     fn clear_disk(disk: &EraseTarget, show: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let mut arena = TrialHandle::start_disk_clear(disk)
+        let mut trial = TrialHandle::start_disk_clear(disk)
             .map_err(|e| format!("cannot start the clearing process: {e}"))?;
         loop {
-            match arena.recv(CLEAR_TIMEOUT)? {
+            match trial.recv(CLEAR_TIMEOUT)? {
                 Some(TrialEvent::Cleared) => return Ok(()),
                 Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
-                Some(news) => show_clear_progress(&news, show),
+                Some(event) => show_clear_progress(&event, show),
                 None => return Err("the clearing process does not respond".to_owned()),
             }
         }
     }
 
-    fn show_clear_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
-        if let TrialEvent::Clearing(bytes) = news {
+    fn show_clear_progress(event: &TrialEvent, show: &mut dyn FnMut(&str)) {
+        if let TrialEvent::Clearing(bytes) = event {
             show(&format!(
                 "clearing the disk: {}",
                 text::format_bytes(*bytes)

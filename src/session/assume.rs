@@ -27,18 +27,12 @@ use walwise_model::text::JoinText;
 const MAX_LISTED_SUBJECTS: usize = 12;
 
 pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
-    let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut found, mut mistakes) = (Vec::new(), Vec::new());
     for text in texts {
         match parse_assumption(text, read) {
-            Ok(new)
-                if found
-                    .iter()
-                    .any(|old| old.subject == new.subject && old.key.name == new.key.name) =>
-            {
-                mistakes.push(format!(
-                    "{} of {} is assumed twice",
-                    new.key.name, new.subject
-                ));
+            Ok(new) if new.with_fact(new.key.name, &found).is_some() => {
+                let Assumption { subject, key, .. } = new;
+                mistakes.push(format!("{} of {subject} is assumed twice", key.name));
             }
             Ok(new) => found.push(new),
             Err(mistake) => mistakes.push(mistake),
@@ -64,10 +58,11 @@ pub fn assumption_from_parts(
     if !subjects_that_can_have_fact(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
+    let (subject, value) = (subject.clone(), parse_assumed_value(key, value)?);
     Ok(Assumption {
-        subject: subject.clone(),
+        subject,
         key,
-        value: parse_assumed_value(key, value)?,
+        value,
     })
 }
 
@@ -175,14 +170,10 @@ fn subject_choices_text(subjects: &[Subject], before: &str) -> String {
     if subjects.is_empty() {
         return "there is none".to_owned();
     }
-    let names: Vec<String> = subjects
-        .iter()
-        .map(|one| format!("{before}{}", subject_name_or_host(one)))
-        .collect();
-    format!(
-        "one of: {}",
-        text::format_names_and_rest(&names, MAX_LISTED_SUBJECTS)
-    )
+    let name = |one| format!("{before}{}", subject_name_or_host(one));
+    let names: Vec<String> = subjects.iter().map(name).collect();
+    let names = text::format_names_and_rest(&names, MAX_LISTED_SUBJECTS);
+    format!("one of: {names}")
 }
 
 fn subject_name_or_host(subject: &Subject) -> &str {
@@ -195,14 +186,8 @@ fn subject_name_or_host(subject: &Subject) -> &str {
 
 pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     let given = given.trim();
-    let wrong = || {
-        let shown = text::display_safe(given.as_bytes());
-        format!(
-            "{} must be {}, not `{shown}`",
-            key.name,
-            key.kind.value_kind_description()
-        )
-    };
+    let shown = text::display_safe(given.as_bytes());
+    let is_of_kernel = [kernel::RELEASE.name(), kernel::VERSION.name()].contains(&key.name);
     let value = match key.kind {
         ValueKind::Bool => match given {
             "true" | "yes" | "on" => Some(Value::Bool(true)),
@@ -216,38 +201,25 @@ pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, S
             .ok()
             .filter(|n| n.is_finite())
             .map(Value::Number),
-        ValueKind::Text
-            if key.name == kernel::RELEASE.name() && !is_kernel_or_tool_release(given) =>
+        ValueKind::Text | ValueKind::Version
+            if is_of_kernel && !is_kernel_or_tool_release(given) =>
         {
             None
         }
-        ValueKind::Text => {
-            (!given.is_empty()).then(|| Value::Text(text::display_safe(given.as_bytes())))
-        }
+        ValueKind::Text => (!given.is_empty()).then(|| Value::Text(shown.clone())),
         ValueKind::Choice(words) => {
             if !words.contains(&given) {
-                let shown = text::display_safe(given.as_bytes());
                 let help =
                     nearest_word_or_list_hint(&shown, words.iter().copied()).unwrap_or_default();
                 return Err(format!("{} cannot be `{shown}`; {help}", key.name));
             }
             Some(Value::Text(given.to_owned()))
         }
-        ValueKind::Version
-            if key.name == kernel::VERSION.name() && !is_kernel_or_tool_release(given) =>
-        {
-            None
-        }
-        ValueKind::Version => {
-            let shown = text::display_safe(given.as_bytes());
-            Version::parse(&shown).map(Value::Version)
-        }
+        ValueKind::Version => Version::parse(&shown).map(Value::Version),
         ValueKind::List | ValueKind::Choices(_) => {
-            let words = given
-                .split(',')
-                .map(str::trim)
-                .filter(|word| !word.is_empty() && given != "none");
+            let words = given.split(',').map(str::trim);
             let words: Vec<String> = words
+                .filter(|word| !word.is_empty() && given != "none")
                 .map(|word| text::display_safe(word.as_bytes()))
                 .collect();
             if let Some(other) = words
@@ -262,7 +234,14 @@ pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, S
             Some(Value::List(words))
         }
     };
-    value.ok_or_else(wrong)
+    value.ok_or_else(|| {
+        let kind = if is_of_kernel {
+            "a release such as 6.12".to_owned()
+        } else {
+            key.kind.value_kind_description()
+        };
+        format!("{} must be {kind}, not `{shown}`", key.name)
+    })
 }
 
 /// Accepts a plain number of bytes or binary units: `16777216`, `16M`, `16 MiB`.
@@ -339,34 +318,28 @@ fn assumption_refusal_message(one: &Assumption, read: &FactSet) -> String {
     } = one;
     let source = read.reading(subject, key.id).source();
     let area = |key: &KeyInfo| key.name.split('.').next();
-    let can_be = |other: &&KeyInfo| {
-        let Reading::Known {
-            value,
-            source: from,
-        } = read.reading(subject, other.id)
-        else {
+    let can_be = |other: &&'static KeyInfo| {
+        let reading = read.reading(subject, other.id);
+        let Some(value) = reading.value() else {
             return false;
         };
-        let other = Assumption {
+        let assumption = Assumption {
             subject: subject.clone(),
-            key: catalog::find_by_name(other.name).unwrap_or(key),
+            key: other,
             value: value.clone(),
         };
-        other.key.name != key.name
-            && area(other.key) == area(key)
-            && Some(from) == source
-            && recipes::edits_for_assumption(&other, &[], read).is_some()
+        other.name != key.name
+            && area(other) == area(key)
+            && reading.source() == source
+            && recipes::edits_for_assumption(&assumption, &[], read).is_some()
     };
-    let others: Vec<String> = catalog::all_keys()
-        .filter(can_be)
-        .map(|other| other.name.to_owned())
-        .collect();
-    let instead = match others.as_slice() {
-        [] => format!(
+    let others = catalog::all_keys().filter(can_be).map(|other| other.name);
+    let instead = match others.join_with(" or ").as_str() {
+        "" => format!(
             "assume one of its source facts (listed by `walwise facts {}`)",
             key.name
         ),
-        some => format!("assume {}", some.join(" or ")),
+        others => format!("assume {others}"),
     };
     let shown = key.format_value(value);
     format!(
@@ -417,10 +390,8 @@ impl Session {
         let host = EditedHost::new(host, edits);
         let read = collect::run_with_assumed_facts(stated, &host, request, &mut |_, _| {});
         let is_not_read = |one: &&Assumption| {
-            differs_from_known_value(one, &read) || {
-                let reading = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
-                reading(&self.facts) && !reading(&read)
-            }
+            let is_known = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
+            differs_from_known_value(one, &read) || is_known(&self.facts) && !is_known(&read)
         };
         let refused: Vec<String> = all
             .iter()
@@ -428,11 +399,11 @@ impl Session {
             .map(|one| assumption_refusal_message(one, &self.facts))
             .collect();
         if refused.is_empty() {
-            Ok(Hypothesis::new(
-                all.to_vec(),
-                read,
-                host.into_edited_lines(),
-            ))
+            Ok(Hypothesis {
+                assumptions: all.to_vec(),
+                facts: read,
+                edited: host.into_edited_lines(),
+            })
         } else {
             Err(refused)
         }
@@ -555,14 +526,6 @@ pub struct Hypothesis {
 }
 
 impl Hypothesis {
-    fn new(all: Vec<Assumption>, read: FactSet, edited: EditedLinesByQuestion) -> Self {
-        Self {
-            assumptions: all,
-            facts: read,
-            edited,
-        }
-    }
-
     /// Marks known readings that came from an edited answer or differ from the real ones. Only
     /// the assumptions can have caused the difference.
     pub fn mark_readings_as_assumed(&self, facts: &mut FactSet, real: &FactSet) {
@@ -573,29 +536,19 @@ impl Hypothesis {
                         || is_source_edited(&self.edited, source))
             })
         };
-        let names: Vec<String> = self
-            .assumptions
-            .iter()
-            .map(|one| one.key.name.to_owned())
-            .collect();
-        let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
-        for row in facts.rows().filter(follows) {
-            if let Reading::Known { value, .. } = row.reading {
-                let source = Source::Derived {
-                    of: names.clone(),
-                    assumed: true,
-                };
-                marked.push((
-                    row.subject.clone(),
-                    row.fact,
-                    Reading::known(value.clone(), source),
-                ));
-            }
-        }
-        for (subject, fact, reading) in marked {
-            if let Some(key) = catalog::find_by_name(fact) {
-                facts.insert_untyped_value(&subject, key, reading);
-            }
+        let names = self.assumptions.iter().map(|one| one.key.name.to_owned());
+        let source = Source::Derived {
+            of: names.collect(),
+            assumed: true,
+        };
+        let mark = |row: FactRow<'_>| {
+            let reading = Reading::known(row.reading.value()?.clone(), source.clone());
+            let key = catalog::find_by_name(row.fact)?;
+            Some((row.subject.clone(), key, reading))
+        };
+        let marked: Vec<_> = facts.rows().filter(follows).filter_map(mark).collect();
+        for (subject, key, reading) in marked {
+            facts.insert_untyped_value(&subject, key, reading);
         }
         for one in &self.assumptions {
             facts.assume(
@@ -612,4 +565,12 @@ pub struct Assumption {
     pub subject: Subject,
     pub key: &'static KeyInfo,
     pub value: Value,
+}
+
+impl Assumption {
+    /// The assumption in `all` about the fact `name` of the same subject.
+    fn with_fact<'a>(&self, name: &str, all: &'a [Self]) -> Option<&'a Self> {
+        all.iter()
+            .find(|other| other.subject == self.subject && other.key.name == name)
+    }
 }

@@ -1,10 +1,12 @@
+//! Selects the targets that can be measured, and plans their measurement from the facts.
+
 use std::path::PathBuf;
 
 use crate::facts::catalog::device::CacheVolatility;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{
-    CommitProfile, Measurement, Method, ProbeInclusion, Requirement, WalMethodInForce, Workload,
+    CommitProfile, Method, ProbeInclusion, Requirement, WalMethodInForce, Workload,
 };
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRefusal, ProbeRequest, plan_probe};
 
@@ -92,18 +94,17 @@ pub fn plan_target_probe(
     }
     // The cost of a flush matters only with a protected cache, where flushes can be turned off
     // safely.
-    let protected = facts
-        .value(subject, &target::CACHE)
-        .is_some_and(CacheVolatility::is_protected);
-    if protected || options.rows == ProbeRowSelection::All {
-        request
-            .extra
-            .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
-    }
-    if options.rows == ProbeRowSelection::All {
-        request
-            .extra
-            .extend(Method::methods_with_inclusion(ProbeInclusion::AllRows));
+    let cache = facts.value(subject, &target::CACHE);
+    let is_all = options.rows == ProbeRowSelection::All;
+    for (inclusion, is_included) in [
+        (
+            ProbeInclusion::FlushCost,
+            is_all || cache.is_some_and(CacheVolatility::is_protected),
+        ),
+        (ProbeInclusion::AllRows, is_all),
+    ] {
+        let methods = Method::methods_with_inclusion(inclusion);
+        request.extra.extend(methods.filter(|_| is_included));
     }
     plan_probe(&request)
 }
@@ -120,34 +121,22 @@ pub fn wal_method_in_force(facts: &FactSet, subject: &Subject) -> WalMethodInFor
     }
 }
 
-pub(super) fn add_measurement_facts(
-    measurement: &Measurement,
-    subject: &Subject,
-    facts: &mut FactSet,
-) {
-    let in_force = wal_method_in_force(facts, subject);
-    crate::measure::insert_probe_facts(measurement, subject, in_force, facts);
-}
-
 /// Only existing directories. Those with WAL or redo log come first, because commits wait for them.
 pub fn measurable_targets_wal_first(facts: &FactSet) -> Vec<Subject> {
-    let exists = |t: &&Subject| {
-        facts
-            .value(t, &target::KIND)
-            .is_some_and(TargetKind::is_directory)
-    };
     let holds_log = |t: &Subject| {
         facts
             .value(t, &target::ROLES)
             .is_some_and(|roles| roles.iter().any(|role| role.is_wal() || role.is_redo()))
     };
-    let mut targets: Vec<Subject> = facts
-        .subjects_of_scope(Scope::Target)
-        .filter(exists)
-        .cloned()
-        .collect();
+    let mut targets = targets_of_kind(facts, TargetKind::is_directory);
     targets.sort_by_key(|target| !holds_log(target));
     targets
+}
+
+pub(super) fn targets_of_kind(facts: &FactSet, is_kind: fn(TargetKind) -> bool) -> Vec<Subject> {
+    let fits = |target: &&Subject| facts.value(target, &target::KIND).is_some_and(is_kind);
+    let targets = facts.subjects_of_scope(Scope::Target);
+    targets.filter(fits).cloned().collect()
 }
 
 pub fn unreadable_target_reason(facts: &FactSet) -> Option<String> {
@@ -160,15 +149,10 @@ pub fn unreadable_target_reason(facts: &FactSet) -> Option<String> {
 }
 
 pub fn missing_directory_message(facts: &FactSet) -> Option<String> {
-    let created = |subject: &&Subject| {
-        facts
-            .value(subject, &target::KIND)
-            .is_some_and(TargetKind::is_to_be_created)
-    };
-    let subject = facts.subjects_of_scope(Scope::Target).find(created)?;
+    let created = targets_of_kind(facts, TargetKind::is_to_be_created);
     Some(format!(
         "{} does not exist yet; create it, or check its parent directory",
-        subject.name()
+        created.first()?.name()
     ))
 }
 

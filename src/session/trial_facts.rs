@@ -7,7 +7,8 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
-use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject};
+use crate::facts::{Choice, FactSet, Reading, Scope, Source, Subject};
+use crate::session::measurement::targets_of_kind;
 use crate::trial::{
     Candidate, CandidateRanking, ExtentKind, LoopFidelity, TrialRecord, trial_summary_text,
 };
@@ -21,24 +22,16 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
     if records.is_empty() {
         return;
     }
-    let of_kind = |fits: fn(TargetKind) -> bool| -> Vec<Subject> {
-        let is_such = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(fits);
-        facts
-            .subjects_of_scope(Scope::Target)
-            .filter(is_such)
-            .cloned()
-            .collect()
-    };
-    let (directories, disks) = (
-        of_kind(TargetKind::is_directory),
-        of_kind(TargetKind::is_device),
-    );
+    let directories = targets_of_kind(facts, TargetKind::is_directory);
+    let disks = targets_of_kind(facts, TargetKind::is_device);
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
-        let stack = recorded_stack_facts(record);
-        let mut here = None;
-        let mut elsewhere = None;
+        let mut stack = StackFacts::default();
+        for line in &record.stack {
+            stack.add_line_if_fact(line);
+        }
+        let (mut here, mut elsewhere) = (None, None);
         // The record concerns directories if the trial ran in a loop file, and free disks if it ran
         // on a disk.
         let targets = match record.extent {
@@ -87,14 +80,6 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
             }
         });
     }
-}
-
-fn recorded_stack_facts(record: &TrialRecord) -> StackFacts {
-    let mut stack = StackFacts::default();
-    for line in &record.stack {
-        stack.add_line_if_fact(line);
-    }
-    stack
 }
 
 fn trial_record_unused_reason(
@@ -147,11 +132,9 @@ fn add_trial_record_facts(record: &TrialRecord, file: &str, target: &Subject, fa
             );
         }
     };
-    let words = |of: &[Candidate]| {
-        of.iter()
-            .copied()
-            .filter_map(trial_filesystem)
-            .collect::<Vec<TrialFilesystem>>()
+    let words = |of: &[Candidate]| -> Vec<TrialFilesystem> {
+        let names = of.iter().map(|candidate| candidate.name());
+        names.filter_map(TrialFilesystem::from_word).collect()
     };
     facts.insert_known(target, &trial::BEST, words(&known.best), source());
     facts.insert_known(target, &trial::SLOWER, words(&known.slower), source());
@@ -169,20 +152,15 @@ fn add_trial_record_facts(record: &TrialRecord, file: &str, target: &Subject, fa
 
 /// Marks the facts of a trial as absent, because the report shows no remedy for absent facts.
 fn mark_trial_results_absent(why: &str, target: &Subject, facts: &mut FactSet) {
-    mark_absent_unless_known(&trial::BEST, why, target, facts);
-    mark_absent_unless_known(&trial::SLOWER, why, target, facts);
-    mark_absent_unless_known(&trial::METHOD, why, target, facts);
-    mark_absent_unless_known(&trial::METHOD_GAIN, why, target, facts);
-}
-
-fn mark_absent_unless_known<T: FactValue>(
-    key: &Key<T>,
-    why: &str,
-    target: &Subject,
-    facts: &mut FactSet,
-) {
-    if !facts.get(target, key).is_known() {
-        facts.insert(target, key, Reading::absent(why));
+    for key in [
+        &trial::BEST.info,
+        &trial::SLOWER.info,
+        &trial::METHOD.info,
+        &trial::METHOD_GAIN.info,
+    ] {
+        if !facts.reading(target, key.id).is_known() {
+            facts.insert_untyped_value(target, key, Reading::absent(why));
+        }
     }
 }
 
@@ -193,17 +171,6 @@ fn trial_basis(certificate: LoopFidelity) -> TrialBasis {
         LoopFidelity::OrderOnly(_) => TrialBasis::OrderOnly,
         LoopFidelity::Indicative(_) => TrialBasis::Indicative,
         LoopFidelity::Unknown | LoopFidelity::Unsettled(..) => TrialBasis::NotCertified,
-    }
-}
-
-fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
-    match candidate {
-        Candidate::Ext4 => Some(TrialFilesystem::Ext4),
-        Candidate::Ext4FastCommit => Some(TrialFilesystem::Ext4FastCommit),
-        Candidate::Xfs => Some(TrialFilesystem::Xfs),
-        Candidate::Btrfs => Some(TrialFilesystem::Btrfs),
-        Candidate::BtrfsNocow => Some(TrialFilesystem::BtrfsNocow),
-        Candidate::Ext4Nobarrier => None,
     }
 }
 

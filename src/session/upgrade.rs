@@ -13,13 +13,24 @@ use crate::{collect, text};
 
 pub use distributions::TABLE_TEXT;
 
-#[derive(Clone, Debug, Default)]
+/// Options that name new versions; doc comments become help texts.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct ComponentVersions {
-    /// Version such as `6.12`, or full release such as `6.12.0-55.el10.x86_64`.
+    /// The new kernel: its version, or its release as printed by `uname -r`.
+    #[arg(long, value_name = "VERSION")]
     pub kernel: Option<String>,
+    /// The new distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7 or
+    /// amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel.
+    #[arg(long, value_name = "NAME")]
     pub os: Option<String>,
+    /// New version of e2fsprogs.
+    #[arg(long, value_name = "VERSION")]
     pub e2fsprogs: Option<String>,
+    /// New version of xfsprogs.
+    #[arg(long, value_name = "VERSION")]
     pub xfsprogs: Option<String>,
+    /// New version of btrfs-progs.
+    #[arg(long, value_name = "VERSION")]
     pub btrfs_progs: Option<String>,
 }
 
@@ -99,27 +110,21 @@ pub fn upgrade_assumption_texts(
         let running = read
             .host_value(&kernel::VENDOR)
             .filter(|vendor| vendor != "other" || backports);
-        let is_bare = release
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let is_bare = is_bare_version(release);
         // A host that runs a vendor's cloud kernel gets a cloud kernel again.
         let in_cloud = |vendor: &str| {
-            running
-                .clone()
-                .filter(|now| now.strip_suffix("-cloud") == Some(vendor))
+            let running = running.as_deref();
+            running.filter(|now| now.strip_suffix("-cloud") == Some(vendor))
         };
         // A full release string may identify its vendor, such as `el10`.
         let told = Some(collect::kernel_vendor_of(release))
             .filter(|own| !["mainline", "other"].contains(own));
-        let named = vendor.map(|vendor| match told {
-            Some(own) => own.to_owned(),
-            None => in_cloud(vendor).unwrap_or_else(|| vendor.to_owned()),
+        let named = vendor.map(|vendor| told.or_else(|| in_cloud(vendor)).unwrap_or(vendor));
+        let same = running.as_deref().map(|vendor| {
+            distributions::red_hat_vendor_of_kernel(vendor, release).unwrap_or(vendor)
         });
-        let same = running
-            .as_deref()
-            .map(|vendor| kernel_vendor_after_upgrade(vendor, release).to_owned());
         if let Some(vendor) = named.or(same.filter(|_| is_bare)) {
-            say(kernel::VENDOR.name(), &vendor);
+            say(kernel::VENDOR.name(), vendor);
         }
     }
     if let Some(os) = &os {
@@ -164,6 +169,12 @@ pub fn upgrade_choices(read: &FactSet) -> Vec<(String, String)> {
     distributions::list_upgrade_choices(id.as_deref(), version.as_deref())
 }
 
+/// Whether the release consists of digits and dots only, so that it names no vendor.
+fn is_bare_version(release: &str) -> bool {
+    let is_of_number = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    release.bytes().all(is_of_number)
+}
+
 fn require_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     if is_kernel_or_tool_release(given) {
         return Ok(given);
@@ -172,10 +183,6 @@ fn require_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, S
     Err(format!(
         "{option} takes a version such as 6.12, or a full release string, not `{shown}`"
     ))
-}
-
-fn kernel_vendor_after_upgrade<'v>(vendor: &'v str, release: &str) -> &'v str {
-    distributions::red_hat_vendor_of_kernel(vendor, release).unwrap_or(vendor)
 }
 
 #[cfg(test)]

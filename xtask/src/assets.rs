@@ -16,9 +16,8 @@ const README_SCREENSHOT: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 pub fn asset_files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
     let (session, measured) = load_recorded_session_and_measurement(checkout)?;
-    let mut screens = render_screen_pictures(session, measured, README_SCREENSHOT.1);
+    let mut screens = render_screen_pictures(&session, &measured, README_SCREENSHOT.1);
     screens.retain(|(name, _)| name == README_SCREENSHOT.0);
-    let (session, measured) = load_recorded_session_and_measurement(checkout)?;
     let mut files = vec![(
         "assets/report.html".to_owned(),
         render_html_page(session, measured),
@@ -49,7 +48,7 @@ mod tests {
     fn svg_pictures_have_only_drawing_elements() {
         let (session, measured) =
             load_recorded_session_and_measurement(checkout_directory()).unwrap();
-        for (name, svg) in render_screen_pictures(session, measured, (100, 32)) {
+        for (name, svg) in render_screen_pictures(&session, &measured, (100, 32)) {
             for element in svg
                 .split('<')
                 .skip(1)

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 use walwise_model::facts::Choice as _;
+use walwise_model::parallel;
 use walwise_report::Format;
 
 const COMPARED_COMMANDS: [&[&str]; 3] = [
@@ -32,33 +32,23 @@ pub fn compare_binaries(checkout: &Path, old: &Path, new: &Path) -> io::Result<S
     let commands: Vec<Vec<&str>> = formats
         .chain(COMPARED_COMMANDS.map(<[&str]>::to_vec))
         .collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> io::Result<Vec<String>> {
+    let questions = hosts
+        .iter()
+        .flat_map(|host| commands.iter().map(move |words| (host, words)));
+    let questions: Vec<(&PathBuf, &Vec<&str>)> = questions.collect();
+    let found = parallel::map_chunks(&questions, |questions| -> io::Result<Vec<String>> {
         let mut differing = Vec::new();
-        while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for words in &commands {
-                // One metric is the run time in seconds, which may differ by chance, so a differing
-                // answer is requested again.
-                if !(outputs_match(old, new, words, host)? || outputs_match(old, new, words, host)?)
-                {
-                    differing.push(format!("{} --host {}", words.join(" "), host.display()));
-                }
+        for (host, words) in questions {
+            // One metric is the run time in seconds, which may differ by chance, so a differing
+            // answer is requested again.
+            if !(outputs_match(old, new, words, host)? || outputs_match(old, new, words, host)?) {
+                differing.push(format!("{} --host {}", words.join(" "), host.display()));
             }
         }
         Ok(differing)
-    };
-    let found = thread::scope(|scope| {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .map_err(|_| io::Error::other("a thread panicked"))?
-        });
-        joined.collect::<io::Result<Vec<_>>>()
-    })?;
-    let mut differing = found.concat();
-    differing.sort();
-    let all = hosts.len() * commands.len();
+    });
+    let differing = found.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
+    let all = questions.len();
     if differing.is_empty() {
         return Ok(format!(
             "{all} answers for {} hosts are equal\n",

@@ -37,19 +37,19 @@ fn main() -> ExitCode {
         ["man", directory] => {
             man::man_pages().and_then(|pages| write_files(Path::new(directory), &pages))
         }
-        ["pictures", directory] => {
-            let drawn = pictures::load_recorded_session_and_measurement(checkout_directory()).map(
-                |(session, measured)| {
-                    pictures::render_screen_pictures(session, measured, (100, 32))
-                },
-            );
-            drawn.and_then(|pictures| write_files(Path::new(directory), &pictures))
-        }
+        ["pictures", directory] => pictures::load_recorded_session_and_measurement(
+            checkout_directory(),
+        )
+        .and_then(|(session, measured)| {
+            let drawn = pictures::render_screen_pictures(&session, &measured, (100, 32));
+            write_files(Path::new(directory), &drawn)
+        }),
         ["compare", old, new] => {
             compare::compare_binaries(checkout_directory(), Path::new(old), Path::new(new))
         }
-        ["diff", old] => diff::compare_packs(Path::new(old), None),
-        ["diff", old, new] => diff::compare_packs(Path::new(old), Some(Path::new(new))),
+        ["diff", old, new @ ..] if new.len() < 2 => {
+            diff::compare_packs(Path::new(old), new.first().map(Path::new))
+        }
         ["stale"] => stale::list_due_entries("1y"),
         ["stale", age] => stale::list_due_entries(age),
         _ => Err(io::Error::other(USAGE)),

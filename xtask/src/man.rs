@@ -59,17 +59,17 @@ fn render_page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     let mut page = format!("{once}.TH {}", rest.replace(once, ""));
     page.push_str(".SH EXAMPLES\n");
     for line in examples::examples_help(of).lines() {
-        if let Some(purpose) = line.strip_prefix("      ") {
-            page += &format!("{}\n", escape_roff(purpose));
+        let roff = if let Some(purpose) = line.strip_prefix("      ") {
+            format!("{}\n", escape_roff(purpose))
         } else if let Some(example) = line.strip_prefix("  ") {
-            page += &format!(".TP\n.B {}\n", escape_roff(example));
-        } else if let Some((head, note)) = line.split_once(": ") {
-            page += &format!(
-                ".SH {}\n{}\n",
-                escape_roff(&head.to_uppercase()),
-                escape_roff(note)
-            );
-        }
+            format!(".TP\n.B {}\n", escape_roff(example))
+        } else if let Some((heading, note)) = line.split_once(": ") {
+            let heading = escape_roff(&heading.to_uppercase());
+            format!(".SH {heading}\n{}\n", escape_roff(note))
+        } else {
+            continue;
+        };
+        page.push_str(&roff);
     }
     if !of.is_empty() {
         page.push_str(".SH SEE ALSO\n.BR walwise (1)\n");
@@ -129,7 +129,9 @@ mod tests {
             );
         }
         assert_eq!(names.first().map(String::as_str), Some("walwise.1"));
-        let sections = examples::SECTIONS.lines().filter(|line| line.starts_with('['));
+        let sections = examples::SECTIONS
+            .lines()
+            .filter(|line| line.starts_with('['));
         assert_eq!(names.len(), sections.count(), "{names:?}");
     }
 }

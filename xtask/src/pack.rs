@@ -1,13 +1,13 @@
-mod difference;
+//! Reads a pack of rules and tables from a directory.
+
 mod due_entries;
 mod entry;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub use difference::{EntryChange, FieldChange, entry_differences};
 pub use due_entries::DueEntries;
-pub use entry::{PackEntry, parse_entries};
+pub use entry::{PackEntry, display_value, parse_entries};
 
 /// Reads the entries of the rule files in a directory, and of the tables in its subdirectory
 /// `tables`.

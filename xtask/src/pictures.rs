@@ -1,3 +1,5 @@
+//! Draws the screens, and renders the HTML page, from a recorded host and measurement.
+
 use std::path::Path;
 use std::{fs, io};
 
@@ -6,13 +8,13 @@ use walwise::tui::{self, ScreenOptions};
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_measure::measure::{Measurement, log_scale_histogram};
-use walwise_model::facts::Subject;
 use walwise_report::{Report, html};
 use walwise_sys::host::RecordedHost;
 use walwise_testkit::drawn_screens::buffer_to_svg;
 
 use crate::OutputFile;
 
+/// Reads a recorded host, and a measurement of its first measurable target.
 pub fn load_recorded_session_and_measurement(
     checkout: &Path,
 ) -> io::Result<(Session, Measurement)> {
@@ -24,31 +26,28 @@ pub fn load_recorded_session_and_measurement(
         allow_missing: true,
         ..Request::default()
     };
-    let session = Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ());
-    Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
+    let mut session =
+        Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ());
+    let measured: Measurement = serde_json::from_slice(&read("measurement.json")?)?;
+    let (facts, _) = session.derived_facts_and_verdicts();
+    if let Some(target) = measurable_targets_wal_first(&facts).into_iter().next() {
+        session.measurements.insert(target, measured.clone());
+    }
+    Ok((session, measured))
 }
 
-/// Draws every screen. `size` is columns, then rows. The measurement is assigned to the first
-/// measurable target.
+/// Draws every screen. `size` is columns, then rows.
 pub fn render_screen_pictures(
-    mut session: Session,
-    measured: Measurement,
+    session: &Session,
+    measured: &Measurement,
     size: (u16, u16),
 ) -> Vec<OutputFile> {
-    let target: Option<Subject> =
-        measurable_targets_wal_first(&session.derived_facts_and_verdicts().0)
-            .into_iter()
-            .next();
-    let times = default_method_quantiles(&measured);
-    if let Some(target) = target {
-        session.measurements.insert(target, measured);
-    }
     let options = ScreenOptions {
         colour: true,
         ascii: false,
         in_tmux: false,
     };
-    let times = log_scale_histogram(&times);
+    let times = log_scale_histogram(&default_method_quantiles(measured));
     tui::draw_screens(session.build_report(), times, size, options)
         .into_iter()
         .map(|(title, drawn)| {
@@ -63,16 +62,9 @@ pub fn render_screen_pictures(
 /// Renders the page, dated at the start of the measurement, so that equal input gives an equal
 /// page.
 pub fn render_html_page(mut session: Session, measured: Measurement) -> String {
-    let when = measured.when.clone();
-    if let Some(target) = measurable_targets_wal_first(&session.derived_facts_and_verdicts().0)
-        .into_iter()
-        .next()
-    {
-        session.measurements.insert(target, measured);
-    }
     session.traced = false;
     html::render_report_page(&Report {
-        when,
+        when: measured.when,
         ..session.build_report()
     })
 }

@@ -85,8 +85,10 @@ fn sizes_by_module(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
     let mut modules: BTreeMap<String, ModuleSize> = BTreeMap::new();
     for file in files {
         let ModuleSize { product, tests } = modules.entry(file.module.clone()).or_default();
-        let is_test =
-            file.is_test || test_modules.clone().any(|module| file.path.starts_with(module));
+        let is_test = file.is_test
+            || test_modules
+                .clone()
+                .any(|module| file.path.starts_with(module));
         if is_test { &mut *tests } else { product }.add(file.size.product);
         tests.add(file.size.tests);
     }

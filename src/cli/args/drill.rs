@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
+use super::named_values;
 use crate::cli::examples::examples_help;
+use crate::measure::Method;
+use crate::probes::drill::SegmentMode;
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -48,36 +51,25 @@ pub struct DrillWriteArgs {
     /// An existing directory on the file system to test.
     pub directory: PathBuf,
     /// Sync method of the commits.
-    #[arg(long, value_enum, default_value_t = DrillMethod::Fdatasync)]
-    pub method: DrillMethod,
+    #[arg(long, value_parser = named_values::<Method>(METHODS), default_value = "fdatasync")]
+    pub method: Method,
     /// WAL segments to write to.
-    #[arg(long, value_enum, default_value_t = DrillSegments::Recycled)]
-    pub segments: DrillSegments,
+    #[arg(long, value_parser = named_values::<SegmentMode>(SEGMENT_MODES), default_value = "recycled")]
+    pub segments: SegmentMode,
 }
 
-/// The sync methods of a drill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum DrillMethod {
-    /// pwrite, fdatasync.
-    Fdatasync,
-    /// pwrite, fsync.
-    Fsync,
-    /// pwrite to a file opened `O_DSYNC`.
-    OpenDatasync,
-    /// pwrite to a file opened `O_SYNC`.
-    OpenSync,
-    /// open_datasync with `O_DIRECT`.
-    OpenDatasyncDirect,
-    /// open_sync with `O_DIRECT`.
-    OpenSyncDirect,
-}
+/// Values of `--method`.
+const METHODS: &[(&str, &str)] = &[
+    ("fdatasync", "pwrite, fdatasync"),
+    ("fsync", "pwrite, fsync"),
+    ("open_datasync", "pwrite to a file opened `O_DSYNC`"),
+    ("open_sync", "pwrite to a file opened `O_SYNC`"),
+    ("open_datasync_direct", "open_datasync with `O_DIRECT`"),
+    ("open_sync_direct", "open_sync with `O_DIRECT`"),
+];
 
-/// Where commits of a drill are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DrillSegments {
-    /// One prefilled segment, overwritten repeatedly.
-    Recycled,
-    /// A new segment whenever the last one is full.
-    Fresh,
-}
+/// Values of `--segments`.
+const SEGMENT_MODES: &[(&str, &str)] = &[
+    ("recycled", "One prefilled segment, overwritten repeatedly"),
+    ("fresh", "A new segment whenever the last one is full"),
+];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::{OutputArgs, parse_seconds};
+use super::{OutputArgs, named_values, parse_seconds};
 use crate::trial::{Candidate, LoadPreset};
 
 #[derive(Args, Debug)]
@@ -18,8 +18,8 @@ pub struct TrialArgs {
     #[arg(long)]
     pub clear: bool,
     /// File systems to compare, comma-separated; the first one is the reference.
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
-    pub candidates: Vec<TrialCandidate>,
+    #[arg(long, value_name = "LIST", value_parser = named_values::<Candidate>(CANDIDATES), value_delimiter = ',')]
+    pub candidates: Vec<Candidate>,
     /// Time limit, such as 90s, 20m or 2h.
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_budget_seconds)]
     pub budget: f64,
@@ -27,10 +27,20 @@ pub struct TrialArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub clients: Vec<u32>,
     /// What to measure.
-    #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
-    pub preset: TrialPreset,
-    #[command(flatten)]
-    pub extent: TrialLimits,
+    #[arg(long, value_parser = named_values::<LoadPreset>(PRESETS), default_value = "commits")]
+    pub preset: LoadPreset,
+    /// Size in MiB of the loop file, or of the area used at the beginning of the disk.
+    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
+    pub size: u64,
+    /// Write limit in GiB; the trial stops before exceeding it.
+    #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub writes: u64,
+    /// Measurement time in seconds per client count, sync method or directory load in each block.
+    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = parse_seconds)]
+    pub seconds: f64,
+    /// Seed of the random order, to repeat the order of an earlier trial.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Start a trial in a directory without asking.
     #[arg(long)]
     pub yes: bool,
@@ -47,73 +57,28 @@ pub struct TrialArgs {
     pub record: Option<PathBuf>,
 }
 
-/// Size, write limit and durations of a trial.
-#[derive(Args, Debug)]
-pub struct TrialLimits {
-    /// Size in MiB of the loop file, or of the area used at the beginning of the disk.
-    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
-    pub size: u64,
-    /// Write limit in GiB; the trial stops before exceeding it.
-    #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub writes: u64,
-    /// Measurement time in seconds per client count, sync method or directory load in each block.
-    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = parse_seconds)]
-    pub seconds: f64,
-    /// Seed of the random order, to repeat the order of an earlier trial.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-}
-
 /// Values of `--candidates`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TrialCandidate {
-    /// ext4.
-    Ext4,
-    /// ext4 with fast commits.
-    Ext4FastCommit,
-    /// XFS.
-    Xfs,
-    /// btrfs.
-    Btrfs,
-    /// btrfs with +C on the log directory.
-    BtrfsNocow,
-    /// ext4 without barriers: shows the cost of flushing; never ranked.
-    Ext4Nobarrier,
-}
-
-impl TrialCandidate {
-    pub fn candidate(self) -> Candidate {
-        match self {
-            Self::Ext4 => Candidate::Ext4,
-            Self::Ext4FastCommit => Candidate::Ext4FastCommit,
-            Self::Xfs => Candidate::Xfs,
-            Self::Btrfs => Candidate::Btrfs,
-            Self::BtrfsNocow => Candidate::BtrfsNocow,
-            Self::Ext4Nobarrier => Candidate::Ext4Nobarrier,
-        }
-    }
-}
+const CANDIDATES: &[(&str, &str)] = &[
+    ("ext4", "ext4"),
+    ("ext4-fast-commit", "ext4 with fast commits"),
+    ("xfs", "XFS"),
+    ("btrfs", "btrfs"),
+    ("btrfs-nocow", "btrfs with +C on the log directory"),
+    (
+        "ext4-nobarrier",
+        "ext4 without barriers: shows the cost of flushing; never ranked",
+    ),
+];
 
 /// Values of `--preset`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TrialPreset {
-    /// Commits to a log.
-    Commits,
-    /// Commits by one client with each sync method.
-    Methods,
-    /// New files, written and flushed in many directories.
-    FsMark,
-}
-
-impl TrialPreset {
-    pub fn preset(self) -> LoadPreset {
-        match self {
-            Self::Commits => LoadPreset::Commits,
-            Self::Methods => LoadPreset::Methods,
-            Self::FsMark => LoadPreset::FsMark,
-        }
-    }
-}
+const PRESETS: &[(&str, &str)] = &[
+    ("commits", "Commits to a log"),
+    ("methods", "Commits by one client with each sync method"),
+    (
+        "fs-mark",
+        "New files, written and flushed in many directories",
+    ),
+];
 
 /// Output formats of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

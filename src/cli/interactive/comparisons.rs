@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::error::path_error_text;
 use super::super::report_store::{self, ReportStore};
 use super::super::{baseline, file_reader};
 use super::{InteractiveWorker, LoadedHost, write_document};
@@ -10,7 +11,7 @@ use crate::report::view::{baseline as baseline_view, findings, upgrade as upgrad
 use crate::report::{Upgrade, json, latency};
 use crate::session::upgrade::{self, ComponentVersions};
 use crate::session::{Session, assume};
-use crate::text::{display_path, display_safe, io_error_message};
+use crate::text::{display_path, display_safe};
 use crate::tui::{ComparisonReference, ReferenceChoice, ReferenceComparison, SaveOutcome};
 
 impl InteractiveWorker {
@@ -41,10 +42,9 @@ impl InteractiveWorker {
         for (target, text) in stores {
             let store =
                 ReportStore::for_target(session, target).map_err(|error| error.to_string())?;
-            let reports = store.list_dated_reports().map_err(|error| {
-                let place = display_path(&store.directory);
-                format!("cannot read {place}: {}", io_error_message(&error))
-            })?;
+            let reports = store
+                .list_dated_reports()
+                .map_err(|error| path_error_text("read", &store.directory, &error))?;
             all.extend(reports.into_iter().map(|(path, date)| ReferenceChoice {
                 name: path.to_string_lossy().into_owned(),
                 label: date,

@@ -133,12 +133,9 @@ fn is_question_reread(question: &Question) -> bool {
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or("");
-    let is_md = || {
-        let parent = path.parent().and_then(Path::file_name);
-        parent.is_some_and(|parent| parent == "md")
-    };
     if path.starts_with("/sys") {
-        matches!(name, "write_cache" | "cache_type") || is_md()
+        let parent = path.parent().and_then(Path::file_name);
+        matches!(name, "write_cache" | "cache_type") || parent.is_some_and(|parent| parent == "md")
     } else {
         path.starts_with("/proc") && matches!(name, "mountinfo" | "mdstat")
     }

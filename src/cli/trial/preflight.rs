@@ -1,11 +1,13 @@
+//! The checks before a trial, the estimate of its costs, and the user's consent.
+
 pub(super) mod disk {
-    use std::io::IsTerminal as _;
+    use std::io::{self, IsTerminal as _};
     use std::path::Path;
 
     use super::{
         TrialPlan, plan_trial_at_place, read_stdin_line, refuse, refuse_disk_of_running_server,
     };
-    use crate::cli::args::{TrialArgs};
+    use crate::cli::args::TrialArgs;
     use crate::cli::{CliError, host, out};
     use crate::escape::ShellCommand;
     use crate::facts::catalog::device;
@@ -44,18 +46,14 @@ pub(super) mod disk {
         if let Some(why) = trial_runner::erase_refusal_by_facts(&facts, &disk) {
             return refuse(format!("{node} {why}; nothing was written"));
         }
-        if let Some(why) = spare.erase_refusal_after_wait(args.extent.size << 20) {
+        if let Some(why) = spare.erase_refusal_after_wait(args.size << 20) {
             return refuse(format!("{why}; nothing was written"));
         }
         if !args.force {
             refuse_disk_of_running_server(&facts, &target)?;
         }
-        let may_ask = args.erase.is_some() || std::io::stdin().is_terminal();
-        if !may_ask {
-            return refuse(no_terminal_refusal_text(
-                &spare.target,
-                args.extent.size << 20,
-            ));
+        if args.erase.is_none() && !io::stdin().is_terminal() {
+            return refuse(no_terminal_refusal_text(&spare.target, args.size << 20));
         }
         let order = spare.target.clone();
         // The disk must be closed before the trial opens it again and locks it.
@@ -72,7 +70,7 @@ pub(super) mod disk {
     pub(in crate::cli::trial) fn inspect_and_confirm_disk_clear(
         args: &TrialArgs,
     ) -> Result<EraseTarget, CliError> {
-        let path = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
+        let path = host::absolute_path(&args.target)?;
         let spare = inspect_spare_disk(args, &path)?;
         let node = spare.target.node.clone();
         let Some(mark) = &spare.leftover_mark else {
@@ -83,17 +81,13 @@ pub(super) mod disk {
         }
         let bytes = mark.bytes;
         let (facts, _, disk) = collect_facts_with_target_and_disk(&spare)?;
-        let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
+        let others = facts.value(&disk, &device::SIGNATURES).map(|mut found| {
+            found.retain(|name| !TRIAL_SIGNATURES.contains(&name.as_str()));
             found
-                .into_iter()
-                .filter(|name| !TRIAL_SIGNATURES.contains(&name.as_str()))
-                .collect::<Vec<_>>()
         });
-        let why = match others {
+        let why = match others.as_deref() {
             None => Some("could not be read, so it may hold other data".to_owned()),
-            Some(others) if others.is_empty() => {
-                trial_runner::clear_refusal_by_facts(&facts, &disk)
-            }
+            Some([]) => trial_runner::clear_refusal_by_facts(&facts, &disk),
             Some(others) => Some(format!(
                 "holds {}, which a trial never creates",
                 others.join(", ")
@@ -106,9 +100,8 @@ pub(super) mod disk {
             return refuse(format!("{why}; nothing was written"));
         }
         check_erase_id_matches(&spare.target, args.erase.as_deref())?;
-        let InspectedDisk { target: order, .. } = spare;
-        confirm_disk_erase(&order, args.erase.as_deref(), bytes)?;
-        Ok(order)
+        confirm_disk_erase(&spare.target, args.erase.as_deref(), bytes)?;
+        Ok(spare.target)
     }
 
     fn inspect_spare_disk(args: &TrialArgs, path: &Path) -> Result<InspectedDisk, CliError> {
@@ -221,7 +214,7 @@ pub(super) mod disk {
     ) -> Result<(), CliError> {
         let agrees = match erase {
             Some(word) => order.known_by.matches_typed_id(word),
-            None if std::io::stdin().is_terminal() => {
+            None if io::stdin().is_terminal() => {
                 out::print_notice(&format!(
                     "walwise will erase the first {} and the last MiB of {}; to confirm, type {}",
                     text::format_bytes(bytes),
@@ -240,11 +233,11 @@ pub(super) mod disk {
     }
 }
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use super::refuse;
-use crate::cli::args::{TrialArgs, TrialCandidate};
+use crate::cli::args::TrialArgs;
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFacts;
 use crate::escape::ShellCommand;
@@ -254,12 +247,12 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::probes::wear;
 use crate::safe_path::random_u64;
 use crate::session::now_rfc3339;
-use crate::text;
-use crate::text::display_path;
+use crate::text::{self, display_path};
 use crate::trial::{
     Candidate, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialLoad, TrialRecord, TrialState,
 };
 use crate::trial_runner::{self, TrialJob, TrialPlace};
+use walwise_model::text::JoinText as _;
 
 pub(super) struct TrialPlan {
     pub(super) job: TrialJob,
@@ -273,7 +266,7 @@ pub(super) struct TrialPlan {
 
 /// Checks a trial and plans it, without writing anything.
 pub(super) fn plan_trial(args: &TrialArgs) -> Result<TrialPlan, CliError> {
-    let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
+    let target = host::absolute_path(&args.target)?;
     if !rustix::process::geteuid().is_root() {
         return refuse("a trial creates and mounts file systems: run it as root".to_owned());
     }
@@ -308,7 +301,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
     if !args.force {
         refuse_disk_of_running_server(facts, &target)?;
     }
-    let bytes = args.extent.size << 20;
+    let bytes = args.size << 20;
     if !place.free_space.leaves_enough_space(bytes) {
         return refuse(format!(
             "{} has {} free; the trial needs {}, and 20 % of the file system (at least 5 GiB) must stay free; \
@@ -333,7 +326,7 @@ fn plan_trial_at_place(
     place: TrialPlace,
     host_filesystem: String,
 ) -> Result<TrialPlan, CliError> {
-    let bytes = args.extent.size << 20;
+    let bytes = args.size << 20;
     let (extent, directory) = match &place {
         TrialPlace::Directory(directory) => (ExtentKind::Loop, text::display_safe(&directory.0)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
@@ -344,7 +337,7 @@ fn plan_trial_at_place(
         .iter()
         .map(|disk| disk.name().to_owned())
         .collect();
-    let seed = args.extent.seed.unwrap_or_else(random_u64);
+    let seed = args.seed.unwrap_or_else(random_u64);
     let record = TrialRecord {
         trial: FORMAT_VERSION,
         walwise: env!("CARGO_PKG_VERSION").to_owned(),
@@ -363,24 +356,22 @@ fn plan_trial_at_place(
             .lines()
             .map(str::to_owned)
             .collect(),
-        load_seconds: args.extent.seconds,
-        loads: TrialLoad::preset_loads(args.preset.preset(), &args.clients),
+        load_seconds: args.seconds,
+        loads: TrialLoad::preset_loads(args.preset, &args.clients),
         candidates: Vec::new(),
         blocks: Vec::new(),
-    };
-    let (budget, writes) = (args.budget, args.extent.writes << 30);
-    let job = TrialJob {
-        place,
-        bytes,
-        seed,
-        leaves,
-        budget,
-        writes,
     };
     let smallest_disk_bytes =
         wear::smallest_wearing_disk_bytes(&facts.bottom_devices(target), facts);
     Ok(TrialPlan {
-        job,
+        job: TrialJob {
+            place,
+            bytes,
+            seed,
+            leaves,
+            budget: args.budget,
+            writes: args.writes << 30,
+        },
         candidates,
         record,
         smallest_disk_bytes,
@@ -411,15 +402,15 @@ fn check_target_is_on_local_disk(facts: &FactSet, target: &Subject) -> Result<()
     refuse(format!("{name} {why}; specify a directory on ext4 or XFS"))
 }
 
-fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
+fn candidates_with_installed_mkfs(asked: &[Candidate]) -> Result<Vec<Candidate>, CliError> {
     let usual = asked.is_empty();
-    let all: Vec<Candidate> = if usual {
-        Candidate::DEFAULTS.to_vec()
+    let all = if usual {
+        Candidate::DEFAULTS.as_slice()
     } else {
-        asked.iter().map(|asked| asked.candidate()).collect()
+        asked
     };
     let mut found = Vec::new();
-    for candidate in all {
+    for candidate in all.iter().copied() {
         let Some(maker) = trial_runner::mkfs_program(candidate.filesystem()) else {
             continue;
         };
@@ -439,10 +430,11 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
                 ));
             }
             Err(miss) => {
-                let (name, package) = (maker.as_str(), maker.package());
                 return refuse(format!(
-                    "{} needs {name} ({miss}); install {package}",
-                    candidate.name()
+                    "{} needs {} ({miss}); install {}",
+                    candidate.name(),
+                    maker.as_str(),
+                    maker.package()
                 ));
             }
         }
@@ -465,8 +457,7 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
 }
 
 fn refuse_disk_of_running_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
-    let session =
-        host::collect_live_session(None)?;
+    let session = host::collect_live_session(None)?;
     let all = &session.facts;
     let ours = here.distinct_bottom_disks(target);
     let runs = |other: &&Subject| {
@@ -478,14 +469,11 @@ fn refuse_disk_of_running_server(here: &FactSet, target: &Subject) -> Result<(),
     for other in all.subjects_of_scope(Scope::Target).filter(runs) {
         let theirs = all.distinct_bottom_disks(other);
         // If the disk of either directory is unknown, both may be on the same disk.
-        let may = if ours.is_empty() || theirs.is_empty() {
-            "may be"
-        } else {
-            "is"
-        };
-        if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
+        let is_unknown = ours.is_empty() || theirs.is_empty();
+        if is_unknown || theirs.iter().any(|disk| ours.contains(disk)) {
+            let is = if is_unknown { "may be" } else { "is" };
             return refuse(format!(
-                "{} belongs to a database server and {may} on the same disk; a trial would slow the server down. Use \
+                "{} belongs to a database server and {is} on the same disk; a trial would slow the server down. Use \
                  --force to run the trial anyway",
                 other.name()
             ));
@@ -504,21 +492,10 @@ fn blocks_within_budget(plan: &TrialPlan) -> f64 {
 
 fn trial_cost_lines(plan: &TrialPlan) -> Vec<String> {
     let record = &plan.record;
-    let words: Vec<&str> = plan
-        .candidates
-        .iter()
-        .map(|candidate| candidate.name())
-        .collect();
-    let most = record
-        .loads
-        .iter()
-        .map(|load| load.clients)
-        .max()
-        .unwrap_or(1);
-    let threads = if most == 1 {
-        "1 thread".to_owned()
-    } else {
-        format!("{most} threads")
+    let names = plan.candidates.iter().map(|candidate| candidate.name());
+    let threads = match record.loads.iter().map(|load| load.clients).max() {
+        None | Some(1) => "1 thread".to_owned(),
+        Some(most) => format!("{most} threads"),
     };
     let all = text::format_bytes(plan.job.writes);
     let disks = if record.leaves.is_empty() {
@@ -528,7 +505,7 @@ fn trial_cost_lines(plan: &TrialPlan) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "the trial of {} takes at most {} and uses {threads} and about 100 MiB of memory",
-        words.join(", "),
+        names.join_with(", "),
         duration_text(record.budget)
     )];
     match &plan.job.place {
@@ -604,10 +581,8 @@ pub(super) fn show_costs_and_ask_consent(
 
 fn warn_leftover_loop_devices() {
     for device in trial_runner::leftover_loop_devices() {
-        let clear = ShellCommand::new("losetup --detach ")
-            .append_quoted_name(&device)
-            .map(|line| line.to_string())
-            .unwrap_or_default();
+        let clear = ShellCommand::new("losetup --detach ").append_quoted_name(&device);
+        let clear = clear.map_or_else(String::new, |line| line.to_string());
         out::print_notice(&format!(
             "{device} is attached to a deleted file, perhaps by a killed trial; if nothing else uses {device}, \
              detach it: {clear}"
@@ -619,7 +594,7 @@ fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
     if yes {
         return Ok(());
     }
-    if !std::io::stdin().is_terminal() {
+    if !io::stdin().is_terminal() {
         return refuse(
             "nothing was written: run the trial on a terminal to confirm, or pass --yes".to_owned(),
         );
@@ -632,13 +607,11 @@ fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
     }
 }
 
+/// Empty at the end of the input; `None` if it cannot be read.
 fn read_stdin_line() -> Option<String> {
     let mut answer = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .ok()
-        .map(|_| answer)
+    io::stdin().read_line(&mut answer).ok()?;
+    Some(answer)
 }
 
 #[cfg(test)]

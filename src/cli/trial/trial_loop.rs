@@ -1,3 +1,5 @@
+//! Runs a trial until its result is settled, its budget is used up, or the user stops it.
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,16 +37,14 @@ pub(super) fn run_trial(
     let listener = SignalListener::start()?;
     // The mkfs commands for a disk are planned before the trial starts, because the mark that the
     // trial writes makes the disk count as occupied.
-    let disk = match &plan.job.place {
-        TrialPlace::Disk(disk) => Some(disk.clone()),
-        TrialPlace::Directory(_) => None,
+    let (disk, named) = match &plan.job.place {
+        TrialPlace::Disk(disk) => {
+            let named = plan_candidates_on_device(&disk.node, &plan.candidates)
+                .map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
+            (Some(disk.clone()), Some(named))
+        }
+        TrialPlace::Directory(_) => (None, None),
     };
-    let named = disk
-        .as_ref()
-        .map(|disk| plan_candidates_on_device(&disk.node, &plan.candidates))
-        .transpose();
-    let named =
-        named.map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
         runner: TrialHandle::start_trial(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
@@ -82,14 +82,14 @@ pub(super) fn run_trial(
         trial.progress.draw_and_poll_quit(trial.seconds_left());
     }
     let RunningTrial {
-        runner: arena,
+        runner,
         mut progress,
         mut record,
         begun,
         ..
     } = trial;
     // Cleanup comes before any message, so that a failing message cannot prevent it.
-    let cleared = clear_disk::close_trial_and_clear_disk(arena, disk.as_ref(), &mut |line| {
+    let cleared = clear_disk::close_trial_and_clear_disk(runner, disk.as_ref(), &mut |line| {
         progress.show_status(line);
     });
     attached
@@ -158,20 +158,15 @@ impl RunningTrial {
         loop {
             match self.next_event_within_budget()? {
                 Some(TrialEvent::Prepared(bytes)) => {
-                    let bytes = text::format_bytes(bytes);
-                    self.progress.show_status(&match self.record.extent {
-                        ExtentKind::Loop => {
-                            let all =
-                                text::format_bytes(self.record.bytes + trial_runner::TAIL_BYTES);
-                            format!("writing the loop file: {bytes} of {all}")
-                        }
-                        ExtentKind::Disk => {
-                            format!(
-                                "checking that the disk is free: {bytes} of {}",
-                                text::format_bytes(self.record.bytes)
-                            )
-                        }
-                    });
+                    let (doing, tail) = match self.record.extent {
+                        ExtentKind::Loop => ("writing the loop file", trial_runner::TAIL_BYTES),
+                        ExtentKind::Disk => ("checking that the disk is free", 0),
+                    };
+                    self.progress.show_status(&format!(
+                        "{doing}: {} of {}",
+                        text::format_bytes(bytes),
+                        text::format_bytes(self.record.bytes + tail)
+                    ));
                 }
                 Some(TrialEvent::Ready(device)) => return Ok(device),
                 Some(
@@ -200,25 +195,17 @@ impl RunningTrial {
     }
 
     fn measure_trial_blocks(&mut self) -> Result<(), String> {
-        let TrialRecord {
-            candidates,
-            loads,
-            load_seconds,
-            ..
-        } = &self.record;
+        let record = &self.record;
         let order = MeasureRequest {
-            candidates: candidates.clone(),
-            loads: loads.clone(),
-            load_seconds: *load_seconds,
+            candidates: record.candidates.clone(),
+            loads: record.loads.clone(),
+            load_seconds: record.load_seconds,
         };
+        let cells = record.candidates.len() + record.extent.control_cell_count();
         self.runner
             .request_measurement(order)
             .map_err(|e| format!("cannot send the measuring request: {e}"))?;
-        let (cells, first, before) = (
-            self.record.candidates.len() + self.record.extent.control_cell_count(),
-            Instant::now(),
-            self.written,
-        );
+        let (first, before) = (Instant::now(), self.written);
         loop {
             match self.next_event_within_budget()? {
                 Some(TrialEvent::Cell { nth, written })
@@ -249,23 +236,18 @@ impl RunningTrial {
                     | TrialEvent::Cleared,
                 ) => continue,
             }
-            let done = self.record.blocks.len();
             self.record.seconds = self.begun.elapsed().as_secs_f64();
-            let (each, bytes) = match u32::try_from(done) {
-                Ok(blocks) if blocks > 0 => (
-                    first.elapsed() / blocks,
-                    (self.written - before) / u64::from(blocks),
-                ),
-                Ok(_) | Err(_) => (Duration::ZERO, 0),
-            };
-            // A block that would exceed the time budget or the write limit is not started.
-            let over = self.record.seconds + each.as_secs_f64() > self.record.budget
-                || self.written + bytes > self.writes;
             if self.record.needs_no_more_blocks() {
                 self.record.ending = TrialState::Settled;
                 return Ok(());
             }
-            if over {
+            let done = self.record.blocks.len() as u64;
+            let seconds = first.elapsed().as_secs_f64() / done as f64;
+            let bytes = (self.written - before) / done;
+            // A block that would exceed the time budget or the write limit is not started.
+            if self.record.seconds + seconds > self.record.budget
+                || self.written + bytes > self.writes
+            {
                 return self.end_trial_by_budget("time or writes than allowed");
             }
         }
@@ -287,17 +269,14 @@ fn plan_candidates_on_device(
     device: &str,
     candidates: &[Candidate],
 ) -> Result<Vec<CandidateRecord>, String> {
-    let look = || -> Result<_, CliError> {
-        let rules = host::load_rules_in_force(None)?;
-        host::open_host_and_collect_session(&HostArgs::default(), Some(Path::new(device)), rules)
-    };
-    let mut session = look().map_err(|_| format!("cannot read {device}"))?;
-    let target = session
-        .facts
-        .subjects_of_scope(Scope::Target)
-        .next()
-        .cloned()
-        .ok_or("no target found")?;
+    let mut session = host::load_rules_in_force(None)
+        .and_then(|rules| {
+            let target = Some(Path::new(device));
+            host::open_host_and_collect_session(&HostArgs::default(), target, rules)
+        })
+        .map_err(|_| format!("cannot read {device}"))?;
+    let target = session.facts.subjects_of_scope(Scope::Target).next();
+    let target = target.ok_or("no target found")?.clone();
     let mut found = Vec::new();
     for candidate in candidates {
         let filesystem = candidate.filesystem();

@@ -70,9 +70,8 @@ pub fn controller_answer_edits(
 impl AssumedControllerState {
     fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
         let assumed = |name: &str| {
-            all.iter()
-                .find(|other| other.subject == one.subject && other.key.name == name)
-                .map(|other| &other.value)
+            let assumption = one.with_fact(name, all)?;
+            Some(&assumption.value)
         };
         let keys = [
             &controller::BATTERY.info,

@@ -24,13 +24,10 @@ pub fn edits_for_assumption(
 ) -> Option<Vec<AnswerEdit>> {
     let source = read.reading(&one.subject, one.key.id).source()?;
     let word = format_captured_value(&one.value);
-    let lines = |key: &'static str| {
-        let word = word.clone();
-        answer_edit(source, move |text| {
-            replace_lines(text, |_, line| {
-                line.strip_prefix(key).map(|_| format!("{key}{word}"))
-            })
-        })
+    let lines = |key: &'static str, word: String| {
+        vec![line_edit(source, move |_, line| {
+            line.strip_prefix(key).map(|_| format!("{key}{word}"))
+        })]
     };
     let context = EditContext {
         one,
@@ -42,25 +39,18 @@ pub fn edits_for_assumption(
         ("kernel.release", _) => kernel_edits(Some(word)),
         ("kernel.vendor", _) => kernel_edits(None),
         ("host.name", _) => vec![uname_edit(1, word)],
-        ("os.id", _) => vec![lines("ID=")],
-        ("os.version", _) => vec![lines("VERSION_ID=")],
-        ("os.name", _) => vec![lines("PRETTY_NAME=")],
-        ("host.cpus", _) => vec![lines("cpus=")],
-        ("host.memory", _) => vec![lines("memory_bytes=")],
+        ("os.id", _) => lines("ID=", word),
+        ("os.version", _) => lines("VERSION_ID=", word),
+        ("os.name", _) => lines("PRETTY_NAME=", word),
+        ("host.cpus", _) => lines("cpus=", word),
+        ("host.memory", _) => lines("memory_bytes=", word),
         (
             "mount.fstype" | "mount.options" | "mount.super_options",
             Source::File {
                 line: Some(line), ..
             },
         ) => context.mount_table_edits(*line),
-        ("ext4.features" | "xfs.features", _) => {
-            let first = format!("features {}", word.replace(',', " "));
-            vec![answer_edit(source, move |text| {
-                replace_lines(text, |_, line| {
-                    line.starts_with("features ").then(|| first.clone())
-                })
-            })]
-        }
+        ("ext4.features" | "xfs.features", _) => lines("features ", word.replace(',', " ")),
         (
             "boot.options",
             Source::File {
@@ -85,6 +75,14 @@ pub fn edits_for_assumption(
         (name, _) if name.starts_with("mysql.") => context.mysql_edits()?,
         _ => return None,
     })
+}
+
+/// Replaces each line for which `new(number, line)` returns `Some`.
+fn line_edit(
+    source: &Source,
+    new: impl Fn(u32, &str) -> Option<String> + Send + Sync + 'static,
+) -> AnswerEdit {
+    answer_edit(source, move |text| replace_lines(text, &new))
 }
 
 fn format_captured_value(value: &Value) -> String {
@@ -133,11 +131,9 @@ fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
 /// field.
 fn fstab_options_edit(source: &Source, number: u32, options: String) -> AnswerEdit {
     let number = format!("{number}\t");
-    answer_edit(source, move |text| {
-        replace_lines(text, |_, line| {
-            line.starts_with(&number)
-                .then(|| replace_field(line, "\\x09", 2, &options))
-        })
+    line_edit(source, move |_, line| {
+        line.starts_with(&number)
+            .then(|| replace_field(line, "\\x09", 2, &options))
     })
 }
 
@@ -150,9 +146,7 @@ struct EditContext<'a> {
 
 impl EditContext<'_> {
     fn is_assumed(&self, name: &str) -> bool {
-        self.all
-            .iter()
-            .any(|one| one.subject == self.one.subject && one.key.name == name)
+        self.one.with_fact(name, self.all).is_some()
     }
 
     fn assumed_option_list(&self) -> Vec<String> {
@@ -165,16 +159,14 @@ impl EditContext<'_> {
         let word = format_captured_value(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
             let is_type = self.one.key.name == mount::FSTYPE.name();
-            return vec![answer_edit(self.source, move |text| {
-                replace_lines(text, |number, own| {
-                    let new = match own.split_once(" - ") {
-                        Some((front, rest)) if is_type => {
-                            format!("{front} - {}", replace_field(rest, " ", 0, &word))
-                        }
-                        _ => replace_field(own, " ", MOUNT_OPTIONS_FIELD, &word),
-                    };
-                    (number == line).then_some(new)
-                })
+            return vec![line_edit(self.source, move |number, own| {
+                let new = match own.split_once(" - ") {
+                    Some((front, rest)) if is_type => {
+                        format!("{front} - {}", replace_field(rest, " ", 0, &word))
+                    }
+                    _ => replace_field(own, " ", MOUNT_OPTIONS_FIELD, &word),
+                };
+                (number == line).then_some(new)
             })];
         }
         let (mount, then) = (&self.one.subject, self.assumed_option_list());
@@ -291,11 +283,9 @@ impl EditContext<'_> {
     /// Edits the running server's answer and one configuration file: the file that sets the value,
     /// or else the main file.
     fn postgres_edits(&self) -> Option<Vec<AnswerEdit>> {
-        let name = self.one.key.name.strip_prefix("pg.")?;
-        let name = if name == "version" {
-            "server_version"
-        } else {
-            name
+        let name = match self.one.key.name.strip_prefix("pg.")? {
+            "version" => "server_version",
+            name => name,
         };
         let value = match (self.one.key.kind, &self.one.value) {
             (ValueKind::Bytes, Value::Whole(bytes)) => format!("{}kB", bytes / 1024),
@@ -312,11 +302,9 @@ impl EditContext<'_> {
             let socket = Source::Server {
                 socket: format!("{directory}/.s.PGSQL.{port}"),
             };
-            answer_edit(&socket, move |text| {
-                replace_lines(text, |_, line| {
-                    let is_it = line.split('\t').next() == Some(name);
-                    is_it.then(|| replace_field(&replace_field(line, "\t", 1, &told), "\t", 2, ""))
-                })
+            line_edit(&socket, move |_, line| {
+                let is_it = line.split('\t').next() == Some(name);
+                is_it.then(|| replace_field(&replace_field(line, "\t", 1, &told), "\t", 2, ""))
             })
         });
         let file = match self.source {
@@ -326,12 +314,8 @@ impl EditContext<'_> {
                 .value(cluster, &postgres::CONFIG_FILE)
                 .map(Source::from_file),
         };
-        Some(
-            server
-                .into_iter()
-                .chain(file.map(|file| config_directive_edit(&file, "", name, &value)))
-                .collect(),
-        )
+        let file = file.map(|file| config_directive_edit(&file, "", name, &value));
+        Some(server.into_iter().chain(file).collect())
     }
 
     /// Edits the running server's answer and one option file. The main file of MySQL and MariaDB is
@@ -346,9 +330,9 @@ impl EditContext<'_> {
             .map(|socket| Source::Server { socket });
         let row = format!("{name}\t{value}");
         let server = socket.map(|socket| {
-            answer_edit(&socket, move |text| {
-                let is_it = |line: &str| line.split_once('\t').is_some_and(|row| row.0 == name);
-                replace_lines(text, |_, line| is_it(line).then(|| row.clone()))
+            line_edit(&socket, move |_, line| {
+                let is_it = line.split_once('\t').is_some_and(|row| row.0 == name);
+                is_it.then(|| row.clone())
             })
         });
         let is_file = |source: &&Source| matches!(source, Source::File { line: Some(_), .. });
@@ -359,10 +343,8 @@ impl EditContext<'_> {
         let file = Some(self.source)
             .filter(is_file)
             .or_else(|| sources.find(is_file));
-        let edits = server
-            .into_iter()
-            .chain(file.map(|file| config_directive_edit(file, "mysqld.", name, &value)));
-        Some(edits.collect())
+        let file = file.map(|file| config_directive_edit(file, "mysqld.", name, &value));
+        Some(server.into_iter().chain(file).collect())
     }
 }
 

@@ -8,11 +8,13 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::is_bare_version;
 use crate::facts::ServerKind;
 use crate::text;
 use crate::text::suggest::nearest_word_hint;
 use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
+use walwise_model::text::JoinText as _;
 
 pub const TABLE_TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
 
@@ -85,9 +87,9 @@ pub(super) fn parse_distribution_choice(given: &str) -> Result<DistributionChoic
         .iter()
         .find(|one| one.names.iter().any(|own| own == name))
     else {
-        let all: Vec<&str> = known_distribution_names().collect();
-        let help = nearest_word_hint(name, all.iter().copied());
-        let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
+        let names = known_distribution_names;
+        let help = nearest_word_hint(name, names());
+        let help = help.unwrap_or_else(|| format!("one of: {}", names().join_with(", ")));
         return Err(format!(
             "unknown distribution `{}` for --os; {help}",
             text::display_safe(given.as_bytes())
@@ -98,14 +100,13 @@ pub(super) fn parse_distribution_choice(given: &str) -> Result<DistributionChoic
         rest.replace(&format!("{mark}sp"), ".")
     });
     let rest = rest.trim_start_matches(between).replace("sp", ".");
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(rest.len());
-    let (version, kernel) = rest.split_at_checked(end).unwrap_or_default();
+    let kernel = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let version = rest.strip_suffix(kernel).unwrap_or_default();
+    let version = version.trim_matches('.');
     Ok(DistributionChoice {
         distribution,
-        version: version.trim_matches('.').to_owned(),
-        release: find_release_row(distribution, version.trim_matches('.')),
+        version: version.to_owned(),
+        release: find_release_row(distribution, version),
         kernel: kernel.trim_start_matches(between).to_owned(),
         given: text::display_safe(given.trim().as_bytes()),
     })
@@ -127,11 +128,7 @@ pub(super) fn list_upgrade_choices(
 ) -> Vec<(String, String)> {
     let running = os_version.and_then(Version::parse);
     let distributions = distribution_table().distribution.iter();
-    let rows = distributions.flat_map(|distribution| {
-        let rows = distribution_table().release.iter();
-        rows.filter(|row| row.is_release_of(distribution))
-            .map(move |row| (distribution, row))
-    });
+    let rows = distributions.flat_map(|of| of.releases().map(move |release| (of, release)));
     let (mut next, others): (Vec<_>, Vec<_>) = rows.partition(|(distribution, row)| {
         os_id == Some(&distribution.id) && Version::parse(&row.version) > running
     });
@@ -144,47 +141,52 @@ pub(super) fn list_upgrade_choices(
 /// The Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current vendor
 /// is not Red Hat or no release ships the version.
 pub(super) fn red_hat_vendor_of_kernel(vendor: &str, kernel: &str) -> Option<&'static str> {
-    let rows = || {
-        distribution_table()
-            .release
-            .iter()
-            .filter(|row| row.of.iter().any(|of| of == "rhel"))
-    };
-    let kernels = || rows().flat_map(|row| &row.kernel);
-    let numbers = |text: &str| Version::parse(text).map(|is| is.first_numbers::<2>());
+    let rows = distribution_table().release.iter();
+    let of_red_hat = rows.filter(|row| row.of.iter().any(|of| of == "rhel"));
+    let kernels = || of_red_hat.clone().flat_map(|row| &row.kernel);
     let own = kernels().any(|kernel| kernel.vendor.as_deref() == Some(vendor));
-    let same = kernels().find(|known| numbers(&known.version) == numbers(kernel));
+    let same = kernels().find(|known| is_same_series(&known.version, kernel));
     same.filter(|_| own)
         .and_then(|kernel| kernel.vendor.as_deref())
 }
 
+/// Compares the first two numbers of two versions.
+fn is_same_series(one: &str, other: &str) -> bool {
+    let numbers = |text: &str| Version::parse(text).map(|is| is.first_numbers::<2>());
+    numbers(one) == numbers(other)
+}
+
 /// A minor release without a row, such as `9.4`, gets the row of its major release, `9`. A major
 /// release gets the row of its only minor release.
-fn find_release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
+fn find_release_row(
+    of: &'static Distribution,
+    version: &str,
+) -> Option<&'static DistributionRelease> {
     let is_of = |version: &str, release: &str| {
         let rest = version.strip_prefix(release);
         !release.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let rows = || {
-        let rows = distribution_table().release.iter();
-        rows.filter(|row| row.is_release_of(of))
-    };
-    let covering = rows().filter(|row| is_of(version, &row.version));
+    let covering = of.releases().filter(|row| is_of(version, &row.version));
     covering.max_by_key(|row| row.version.len()).or_else(|| {
-        let mut minor = rows().filter(|row| is_of(&row.version, version));
+        let mut minor = of.releases().filter(|row| is_of(&row.version, version));
         minor.next().filter(|_| minor.next().is_none())
     })
 }
 
-impl DistributionRelease {
-    fn is_release_of(&self, distribution: &Distribution) -> bool {
-        self.of
-            .iter()
-            .any(|of| distribution.names.first() == Some(of))
+impl Distribution {
+    fn primary_name(&self) -> &str {
+        self.names.first().map_or("", String::as_str)
     }
 
+    fn releases(&'static self) -> impl Iterator<Item = &'static DistributionRelease> {
+        let is_of = |row: &&DistributionRelease| row.of.iter().any(|of| of == self.primary_name());
+        distribution_table().release.iter().filter(is_of)
+    }
+}
+
+impl DistributionRelease {
     fn kernel_choices(&self, of: &Distribution) -> impl Iterator<Item = (String, String)> {
-        let name = of.names.first().map_or("", String::as_str);
+        let name = of.primary_name();
         self.kernel.iter().map(move |kernel| {
             let own = kernel.name.iter().map(|own| format!("-{own}"));
             let tools = [
@@ -197,7 +199,7 @@ impl DistributionRelease {
                 .filter_map(|(tool, version)| Some(format!("{tool} {}", version?)));
             (
                 format!("{name}{}{}", self.version, own.collect::<String>()),
-                versions.collect::<Vec<_>>().join(", "),
+                versions.join_with(", "),
             )
         })
     }
@@ -232,26 +234,19 @@ impl DistributionChoice {
             let vendor = self.distribution.vendor.as_deref();
             return vendor.map(Some).ok_or_else(|| self.unknown_release_error());
         };
-        let numbers = |text: &str| Version::parse(text).map(|is| is.first_numbers::<2>());
-        let offered = self.matching_kernels(release);
-        let same = offered
-            .iter()
-            .filter(|own| numbers(&own.version) == numbers(kernel));
-        let mut vendors: Vec<Option<&str>> =
-            same.map(|own| self.shipped_kernel_vendor(own)).collect();
-        if vendors.is_empty() {
-            vendors = offered
-                .iter()
-                .map(|own| self.shipped_kernel_vendor(own))
-                .collect();
+        let mut offered = self.matching_kernels(release);
+        let is_same = |own: &&ShippedKernel| is_same_series(&own.version, kernel);
+        if offered.iter().any(is_same) {
+            offered.retain(is_same);
         }
+        let vendors = offered.iter().map(|own| self.shipped_kernel_vendor(own));
+        let mut vendors: Vec<Option<&str>> = vendors.collect();
         vendors.dedup();
-        let is_bare = kernel
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.');
         match &vendors[..] {
             [only] => Ok(*only),
-            _ if is_bare || vendors.is_empty() => Err(self.kernel_choice_error(release)),
+            _ if is_bare_version(kernel) || vendors.is_empty() => {
+                Err(self.kernel_choice_error(release))
+            }
             _ => Ok(None),
         }
     }
@@ -283,78 +278,49 @@ impl DistributionChoice {
             .or(self.distribution.vendor.as_deref())
     }
 
-    fn primary_name(&self) -> &str {
-        self.distribution
-            .names
-            .first()
-            .map(String::as_str)
-            .unwrap_or_default()
-    }
-
     fn kernel_choice_error(&self, release: &DistributionRelease) -> String {
-        let (name, version) = (self.primary_name(), &release.version);
-        let all: Vec<String> = release
-            .kernel
-            .iter()
-            .filter_map(|kernel| {
-                let own = kernel.name.as_deref()?;
-                let number = if own == kernel.version {
-                    String::new()
-                } else {
-                    format!(" ({})", kernel.version)
-                };
-                Some(format!("{name}{version}-{own}{number}"))
+        let name = format!("{}{}", self.distribution.primary_name(), release.version);
+        let choice = |kernel: &ShippedKernel| {
+            let own = kernel.name.as_deref()?;
+            Some(if own == kernel.version {
+                format!("{name}-{own}")
+            } else {
+                format!("{name}-{own} ({})", kernel.version)
             })
-            .collect();
+        };
+        let all = release.kernel.iter().filter_map(choice).join_with(", ");
         if all.is_empty() {
             return format!(
-                "{name}{version} has only one kernel, which `{}` does not name",
+                "{name} has only one kernel, which `{}` does not name",
                 self.given
             );
         }
-        format!(
-            "{name}{version} comes with several kernels; specify one: {}",
-            all.join(", ")
-        )
+        format!("{name} comes with several kernels; specify one: {all}")
     }
 
     fn unknown_release_error(&self) -> String {
-        let name = self.primary_name();
-        let releases = || {
-            distribution_table()
-                .release
-                .iter()
-                .filter(|row| row.is_release_of(self.distribution))
+        let name = self.distribution.primary_name();
+        let choices = |prefix: &str| {
+            let releases = self.distribution.releases();
+            releases
+                .filter(|row| row.version.starts_with(prefix))
+                .map(|row| format!("{name}{}", row.version))
+                .join_with(", ")
         };
-        let parts = releases().filter(|row| {
-            row.version
-                .strip_prefix(self.version.as_str())
-                .is_some_and(|rest| rest.starts_with('.'))
-        });
-        let parts: Vec<String> = parts.map(|row| format!("{name}{}", row.version)).collect();
-        if !parts.is_empty() && !self.version.is_empty() {
+        let (version, given) = (&self.version, &self.given);
+        let parts = choices(&format!("{version}."));
+        if !parts.is_empty() && !version.is_empty() {
             return format!(
-                "{name}{} has a different kernel in each minor release; specify one of {}, or use --kernel",
-                self.version,
-                parts.join(", ")
+                "{name}{version} has a different kernel in each minor release; specify one of {parts}, or use --kernel"
             );
         }
-        let all: Vec<String> = releases()
-            .map(|row| format!("{name}{}", row.version))
-            .collect();
+        let all = choices("");
         if all.is_empty() {
-            return format!(
-                "the kernel version of {} is unknown; specify it with --kernel",
-                self.given
-            );
+            return format!("the kernel version of {given} is unknown; specify it with --kernel");
         }
         let vendor = self.distribution.vendor.is_some();
         let more = if vendor { ", or use --kernel" } else { "" };
-        format!(
-            "unknown release `{}`; known releases: {}{more}",
-            self.given,
-            all.join(", ")
-        )
+        format!("unknown release `{given}`; known releases: {all}{more}")
     }
 }
 
@@ -417,11 +383,7 @@ mod tests {
     #[test]
     fn every_release_and_kernel_parses_as_choice() {
         for distribution in &distribution_table().distribution {
-            for release in distribution_table()
-                .release
-                .iter()
-                .filter(|row| row.is_release_of(distribution))
-            {
+            for release in distribution.releases() {
                 for name in &distribution.names {
                     let whole = format!("{name}{}", release.version);
                     let alone = parse_distribution_choice(&whole).unwrap();

@@ -11,13 +11,13 @@ use walwise_judge::rules::RuleSet;
 use walwise_model::facts::{FactRow, FactSet, Reading};
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Report, json, text};
-use walwise_sys::host::capture_format::{self, Answers, HostAnswer};
-use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
+use walwise_sys::host::capture_format::{self, Answers};
+use walwise_sys::host::{Host, HostError, HostErrorKind, HostResult, Question};
 
 pub struct GarbledHost<'a> {
     pub answers: &'a Answers,
     pub question: Option<&'a Question>,
-    pub answer: HostAnswer,
+    pub answer: HostResult,
 }
 
 impl<'a> GarbledHost<'a> {
@@ -77,7 +77,7 @@ fn is_display_safe(text: &str) -> bool {
     !text.chars().any(|c| is_display_unsafe(c) && c != '\n')
 }
 
-fn garble_answer(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
+fn garble_answer(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostResult {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let line = if lines.is_empty() {
         0

@@ -1,3 +1,5 @@
+//! Finds the entries of a pack that are due for a check against their sources.
+
 use jiff::civil::Date;
 
 use super::entry::PackEntry;

@@ -67,7 +67,7 @@ pub fn unusable_target_note(
     let new = if is_device_node_path(path) {
         ""
     } else {
-        "; add --new for a directory that does not exist yet"
+        "; add --new to `walwise check` for a directory that does not exist yet"
     };
     Some(format!("{shown} does not exist{meant}{new}").into())
 }

@@ -43,6 +43,7 @@ const KEPT_SEGMENTS: u64 = 2;
 
 choice! {
     #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum SegmentMode {
         /// One zero-filled segment, overwritten cyclically, as a server overwrites recycled
         /// segments.

@@ -44,7 +44,8 @@ impl LoadShape {
     ];
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LoadPreset {
     Commits,
     /// Commits of one client with each sync method.
