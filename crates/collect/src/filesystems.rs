@@ -1,5 +1,7 @@
+use crate::facts::Choice;
 use crate::facts::catalog::mount::MountClass;
 use crate::host::HostError;
+use crate::text_table::rows;
 
 mod superblocks {
     //! Features, cluster size and UUID of a file system, from its superblock, which only root can
@@ -324,58 +326,18 @@ fn unknown_members_note(directory: &'static str, miss: &HostError, fstype: &'sta
     format!("{directory}: {miss}; members of {fstype} file systems are unknown")
 }
 
-// A process that queries a network or FUSE file system can block forever. The kernel does not show
-// the disks of ZFS, and an overlay keeps its data in other file systems. A file system of an
-// unlisted type has no block device if its major device number is zero.
-
-const NETWORK_TYPES: &[&str] = &[
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "ceph",
-    "9p",
-    "afs",
-    "lustre",
-    "coda",
-    "ncpfs",
-    "pvfs2",
-    "gpfs",
-    "beegfs",
-    "glusterfs",
-    "davfs",
-    "orangefs",
-    // Shared folders, which the hypervisor's host serves.
-    "vboxsf",
-    "vmhgfs",
-    "prl_fs",
-    "virtiofs",
-];
-const FUSE_TYPES: &[&str] = &["fuse", "fuseblk"];
-const MEMORY_TYPES: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
-const OVERLAY_TYPES: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
-/// These types keep their data on block devices, although their mounts have the major number 0.
-const BLOCK_TYPES_WITHOUT_MAJOR: &[&str] = &["btrfs", "bcachefs"];
-
+/// A file system of an unlisted type has no block device if its major device number is zero.
 fn mount_class_of_fstype(fstype: &str, major: u32) -> MountClass {
-    let is = |list: &[&str]| list.contains(&fstype);
-    if is(NETWORK_TYPES) {
-        MountClass::Network
-    } else if is(FUSE_TYPES) || fstype.starts_with("fuse.") {
-        MountClass::Fuse
-    } else if is(MEMORY_TYPES) {
-        MountClass::Memory
-    } else if is(OVERLAY_TYPES) {
-        MountClass::Overlay
-    } else if fstype == "zfs" {
-        MountClass::Zfs
-    } else if major != 0 || is(BLOCK_TYPES_WITHOUT_MAJOR) {
-        MountClass::Block
-    } else {
-        MountClass::Other
+    let listed = rows(TYPES).find(|[known, _]| *known == fstype);
+    match listed.and_then(|[_, class]| MountClass::from_word(class)) {
+        Some(class) => class,
+        None if fstype.starts_with("fuse.") => MountClass::Fuse,
+        None if major != 0 => MountClass::Block,
+        None => MountClass::Other,
     }
 }
+
+const TYPES: &str = include_str!("filesystems/types.txt");
 
 #[cfg(test)]
 mod mount_class_tests {

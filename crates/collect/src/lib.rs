@@ -73,8 +73,10 @@ mod collector {
     }
 }
 mod host_readings {
+    use crate::collector::Request;
+    use crate::escape::shell;
     use crate::facts::{Reading, Remedy, Source, UnknownReason};
-    use crate::host::{HostError, HostErrorKind, Tool};
+    use crate::host::{Host, HostError, HostErrorKind, Tool};
 
     /// `what` names the object of the query, such as a path.
     pub fn error_reading<T>(miss: &HostError, what: &str) -> Reading<T> {
@@ -126,6 +128,20 @@ mod host_readings {
             Ok(value) => Reading::known(value, source),
             Err(miss) => error_reading(&miss, what),
         }
+    }
+
+    /// The output of a program, unless no program may run.
+    pub fn query_tool(
+        host: &dyn Host,
+        request: &Request,
+        tool: Tool,
+        arguments: &[&str],
+    ) -> Reading<Vec<u8>> {
+        if request.without_programs {
+            return programs_disabled_reading();
+        }
+        let argv = shell::format_command_line(&tool.name(), arguments);
+        tool_reading(host.run_tool(tool, arguments), tool, &argv)
     }
 
     pub fn programs_disabled_reading<T>() -> Reading<T> {
@@ -369,6 +385,7 @@ mod system;
 mod targets;
 #[cfg(test)]
 mod testing;
+mod text_table;
 
 pub use self::collector::{CollectStep, Request};
 pub use self::databases::config_argument_error;

@@ -31,31 +31,28 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
 
 pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
-    let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
-        parallel::map_items(&mounts, |mount| {
-            (
-                facts.value(mount, &mount::DEVNO),
-                mount.clone(),
-                barrier_state_of_mount(mount, facts),
-            )
-        });
+    let found = parallel::map_items(&mounts, |mount| {
+        let superblock = facts.value(mount, &mount::DEVNO);
+        (superblock, barrier_state_of_mount(mount, facts))
+    });
     // All mounts of a superblock print the same options, unless these changed during the read.
     // Differing answers therefore make the barrier unknown.
-    let mut answers: BTreeMap<String, BTreeSet<BarrierState>> = BTreeMap::new();
-    for (superblock, _, reading) in &found {
-        if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
-            answers.entry(superblock.clone()).or_default().insert(*word);
+    let mut answers: BTreeMap<&String, BTreeSet<BarrierState>> = BTreeMap::new();
+    for (superblock, reading) in &found {
+        if let (Some(superblock), Some(state)) = (superblock, reading.value()) {
+            answers.entry(superblock).or_default().insert(*state);
         }
     }
-    for (superblock, mount, reading) in &mut found {
-        let words = superblock
+    for (mount, (superblock, reading)) in mounts.iter().zip(&found) {
+        let states = superblock
             .as_ref()
             .and_then(|superblock| answers.get(superblock));
-        if words.is_some_and(|words| words.len() > 1) {
-            let says = "the mounts of this file system show different barrier options";
-            *reading = Reading::ambiguous(says);
-        }
-        facts.insert(mount, &mount::BARRIER, reading.clone());
+        let reading = if states.is_some_and(|states| states.len() > 1) {
+            Reading::ambiguous("the mounts of this file system show different barrier options")
+        } else {
+            reading.clone()
+        };
+        facts.insert(mount, &mount::BARRIER, reading);
     }
 }
 
@@ -66,25 +63,19 @@ fn is_flushing_class(class: MountClass) -> bool {
 fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
-    let is_off = |options: &[String]| {
-        options
-            .iter()
-            .any(|option| BARRIER_OFF_OPTIONS.contains(&option.as_str()))
-    };
+    let is_off = |options: &[String]| stated_barrier(options, &[]) == Some(BarrierState::Off);
     match fstype.as_str() {
-        "ext2" | "ext3" | "ext4" => match facts.get(subject, &mount::EXT4_OPTIONS) {
-            Reading::Known { value, source }
-                if value
-                    .iter()
-                    .any(|o| o == "barrier" || BARRIER_OFF_OPTIONS.contains(&o.as_str())) =>
-            {
-                Reading::known(barrier_state_from_off_option(is_off(&value)), source)
+        "ext2" | "ext3" | "ext4" => {
+            let of_driver = facts.get(subject, &mount::EXT4_OPTIONS);
+            let stated = of_driver
+                .value()
+                .and_then(|options| stated_barrier(options, &["barrier"]));
+            match stated {
+                Some(state) => of_driver.map(|_| state),
+                None => old_ext3_default_barrier(&fstype, &printed, facts)
+                    .unwrap_or_else(|| ext_barrier_from_mountinfo(printed)),
             }
-            _ => match old_ext3_default_barrier(&fstype, &printed, facts) {
-                Some(off) => off,
-                None => ext_barrier_from_mountinfo(printed),
-            },
-        },
+        }
         "xfs" => {
             printed.and_then(
                 |options| match (is_off(&options), xfs_honours_nobarrier(facts)) {
@@ -101,14 +92,18 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
         // An overlay passes flushes on, except with `volatile`
         // (Documentation/filesystems/overlayfs.rst).
         "overlay" => printed.map(|options| {
-            barrier_state_from_off_option(
-                options
-                    .iter()
-                    .any(|option| option == "volatile" || option == "fsync=volatile"),
-            )
+            let volatile = ["volatile", "fsync=volatile"];
+            if options
+                .iter()
+                .any(|option| volatile.contains(&option.as_str()))
+            {
+                BarrierState::Off
+            } else {
+                BarrierState::On
+            }
         }),
         other if FLUSHING_TYPES.contains(&other) => {
-            printed.map(|options| barrier_state_from_off_option(is_off(&options)))
+            printed.map(|options| stated_barrier(&options, &[]).unwrap_or(BarrierState::On))
         }
         other => Reading::ambiguous(format!(
             "walwise does not know whether {other} sends flushes"
@@ -116,11 +111,17 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
     }
 }
 
-fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
-    if is_off {
-        BarrierState::Off
+/// `None` unless an option turns barriers off or, with one of the words `on`, on.
+fn stated_barrier(options: &[String], on: &[&str]) -> Option<BarrierState> {
+    let has = |words: &[&str]| {
+        options
+            .iter()
+            .any(|option| words.contains(&option.as_str()))
+    };
+    if has(BARRIER_OFF_OPTIONS) {
+        Some(BarrierState::Off)
     } else {
-        BarrierState::On
+        has(on).then_some(BarrierState::On)
     }
 }
 
@@ -129,15 +130,11 @@ fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
 /// invisible there.
 fn ext_barrier_from_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
     printed.and_then_reading(|options, source| {
-        let has = |words: &[&str]| options.iter().any(|word| words.contains(&word.as_str()));
-        if has(BARRIER_OFF_OPTIONS) {
-            Reading::known(BarrierState::Off, source)
-        } else if has(&["barrier", "barrier=1"]) {
-            Reading::known(BarrierState::On, source)
-        } else {
-            Reading::ambiguous(format!(
+        match stated_barrier(&options, &["barrier", "barrier=1"]) {
+            Some(state) => Reading::known(state, source),
+            None => Reading::ambiguous(format!(
                 "{source} shows no barrier option, but the superblock can turn barriers off"
-            ))
+            )),
         }
     })
 }

@@ -138,9 +138,8 @@ fn record_mount(
         .map(|key| facts.value(subject, key).unwrap_or_default());
     let major = entry
         .devno
-        .split(':')
-        .next()
-        .and_then(|major| major.parse().ok())
+        .split_once(':')
+        .and_then(|(major, _)| major.parse().ok())
         .unwrap_or(0);
     facts.insert_known(
         subject,
@@ -169,13 +168,12 @@ fn has_option(options: &[String], word: &str) -> bool {
 /// Reads never update the access time with `noatime`, rarely with `relatime`, and always without
 /// both options.
 fn atime_policy(options: &[String]) -> AtimePolicy {
-    match (
-        has_option(options, "noatime"),
-        has_option(options, "relatime"),
-    ) {
-        (true, _) => AtimePolicy::Never,
-        (false, true) => AtimePolicy::Relative,
-        (false, false) => AtimePolicy::Always,
+    if has_option(options, "noatime") {
+        AtimePolicy::Never
+    } else if has_option(options, "relatime") {
+        AtimePolicy::Relative
+    } else {
+        AtimePolicy::Always
     }
 }
 
@@ -215,32 +213,26 @@ fn mount_statfs(
     entry: &mountinfo::MountEntry,
     facts: &FactSet,
 ) -> Reading<StatFs> {
-    let name = format!("statfs {}", display_safe(&entry.point));
+    let point = display_safe(&entry.point);
     if facts.value(subject, &mount::IN_SIGHT) != Some(true) {
-        return Reading::absent(format!(
-            "another mount covers {}",
-            display_safe(&entry.point)
-        ));
+        return Reading::absent(format!("another mount covers {point}"));
     }
-    syscall_reading(
-        host.statfs(Path::new(OsStr::from_bytes(&entry.point))),
-        &name,
-    )
+    let answer = host.statfs(Path::new(OsStr::from_bytes(&entry.point)));
+    syscall_reading(answer, &format!("statfs {point}"))
 }
 
 fn record_space_and_block_size(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
     facts.insert(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.insert(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
-    let block = match answer {
-        Reading::Known {
-            value: StatFs { block: None, .. },
-            ..
-        } => Reading::unknown(
-            UnknownReason::NotCollected,
-            "the capture lacks the block size",
-        ),
-        answer => answer.clone().map(|fs| fs.block.unwrap_or_default()),
-    };
+    let block = answer
+        .clone()
+        .and_then_reading(|fs, source| match fs.block {
+            Some(block) => Reading::known(block, source),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "the capture lacks the block size",
+            ),
+        });
     facts.insert(subject, &mount::BLOCK_SIZE, block);
     let size = facts.value(subject, &mount::SIZE);
     let percent = facts

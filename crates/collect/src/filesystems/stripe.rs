@@ -6,7 +6,7 @@
 //! flash.
 
 use crate::collector::Request;
-use crate::facts::catalog::device::{self, ArrayLevel};
+use crate::facts::catalog::device;
 use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
@@ -46,13 +46,13 @@ fn ext4_stripe_bytes(facts: &FactSet, subject: &Subject) -> Reading<u64> {
         last_number_of_option(&options, "stripe")
             .unwrap_or_else(|| Err("the options in force contain no stripe=".to_owned()))
     });
-    match (blocks, facts.get(subject, &mount::BLOCK_SIZE)) {
-        (Reading::Known { value: 0, source }, _) => Reading::known(0, source),
-        (Reading::Known { value, source }, Reading::Known { value: size, .. }) => {
-            Reading::known(value.saturating_mul(size), source)
+    blocks.and_then_reading(|blocks, source| {
+        if blocks == 0 {
+            return Reading::known(0, source);
         }
-        (Reading::Known { .. }, unknown) | (unknown, _) => unknown,
-    }
+        let size = facts.get(subject, &mount::BLOCK_SIZE);
+        size.and_then_reading(|size, _| Reading::known(blocks.saturating_mul(size), source))
+    })
 }
 
 fn xfs_stripe_bytes(facts: &FactSet, subject: &Subject) -> Reading<u64> {
@@ -69,37 +69,15 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
     let Some(array) = facts.applicable_subject(subject, Scope::Device) else {
         return Reading::absent("the underlying device of the file system is unknown");
     };
-    match facts.get(&array, &device::KIND) {
-        Reading::Known { value, source } if !value.is_md() => {
-            return Reading::known(StripeFit::NoStripes, source);
+    let no_stripes = |source| Reading::known(StripeFit::NoStripes, source);
+    let fit_with = |of_array: u64| {
+        if of_array == 0 {
+            return Reading::absent("the underlying md array does not report its stripe size");
         }
-        Reading::Known { .. } => {}
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    }
-    let striped = facts
-        .get(&array, &device::MD_LEVEL)
-        .map(ArrayLevel::is_striped);
-    match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
-        (
-            Reading::Known {
-                value: false,
-                source,
-            },
-            ..,
-        ) => Reading::known(StripeFit::NoStripes, source),
-        (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => {
-            Reading::absent("the underlying md array does not report its stripe size")
-        }
-        (
-            Reading::Known { .. },
-            Reading::Known {
-                value: of_array, ..
-            },
-            Reading::Known { value, .. },
-        ) => {
-            let fit = match value {
+        stripe.as_ref().and_then_reading(|stripe, _| {
+            let fit = match *stripe {
                 0 => StripeFit::None,
-                stripe if *stripe == of_array => StripeFit::Fits,
+                stripe if stripe == of_array => StripeFit::Fits,
                 _ => StripeFit::Other,
             };
             let of = [
@@ -108,48 +86,31 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
                 device::MD_LEVEL.name(),
             ];
             Reading::known(fit, Source::derived_from(of))
-        }
-        (
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-            ..,
-        )
-        | (
-            _,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-            _,
-        ) => Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        },
-        (
-            _,
-            _,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        ) => Reading::Unknown {
-            why: *why,
-            detail: detail.clone(),
-            remedy: remedy.clone(),
-        },
-    }
+        })
+    };
+    facts
+        .get(&array, &device::KIND)
+        .and_then_reading(|kind, source| {
+            if !kind.is_md() {
+                return no_stripes(source);
+            }
+            facts
+                .get(&array, &device::MD_LEVEL)
+                .and_then_reading(|level, source| {
+                    if !level.is_striped() {
+                        return no_stripes(source);
+                    }
+                    let of_array = facts.get(&array, &device::OPTIMAL_IO);
+                    of_array.and_then_reading(|of_array, _| fit_with(of_array))
+                })
+        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::Choice;
+    use crate::facts::catalog::device::ArrayLevel;
     use crate::facts::catalog::device::DeviceKind;
     use crate::testing::FakeHost;
 

@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::Request;
-use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
 use crate::facts::{Choice, FactSet, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
-use crate::host_readings::{programs_disabled_reading, tool_reading};
+use crate::host_readings::query_tool;
 use crate::path_lookup::{VisibleMountPoints, device_of_path};
-use crate::text::{decode_display_safe, display_safe};
+use crate::text::{byte_lines, decode_display_safe, display_safe};
 use crate::version::Version;
 use crate::{attribute, parallel};
 
@@ -65,7 +64,10 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let version = version
         .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version")));
     facts.insert(&Subject::host(), &kernel::ZFS_VERSION, version);
-    let (pools, properties) = run_zpool_status_and_zfs_get(host, request);
+    let (properties, pools) = parallel::join_in_threads(
+        || query_tool(host, request, Tool::Zfs, &PROPERTIES),
+        || query_tool(host, request, Tool::Zpool, &["status", "-P"]),
+    );
     let pools = pools.map(|text| parse_zpool_status(&text));
     let properties = properties.map(|text| parse_zfs_properties(&text));
     let mut found: BTreeMap<String, (Reading<Vec<String>>, Vec<Subject>)> = BTreeMap::new();
@@ -74,13 +76,9 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             continue;
         };
         let pool = dataset.split('/').next().unwrap_or_default().to_owned();
-        if !found.contains_key(&pool) {
-            let members = pool_device_names_and_subjects(host, &pool, &pools, facts);
-            found.insert(pool.clone(), members);
-        }
-        let Some((names, devices)) = found.get(&pool) else {
-            continue;
-        };
+        let (names, devices) = found
+            .entry(pool.clone())
+            .or_insert_with(|| pool_device_names_and_subjects(host, &pool, &pools, facts));
         for device in devices {
             facts.add_layer_below(subject, device);
         }
@@ -122,9 +120,7 @@ fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<S
     let text = host
         .read(&Path::new("/run/udev/data").join(format!("b{number}")))
         .ok()?;
-    let name = text
-        .split(|b| *b == b'\n')
-        .find_map(|line| line.strip_prefix(b"S:zvol/"))?;
+    let name = byte_lines(&text).find_map(|line| line.strip_prefix(b"S:zvol/"))?;
     Some(display_safe(name))
 }
 
@@ -171,20 +167,23 @@ fn pool_reading(
 const NO_COUNTS_DETAIL: &str = "this capture does not contain the pool's errors";
 
 fn has_damaged_data(pool: Reading<ZpoolStatus>) -> Reading<bool> {
-    match pool.value() {
-        Some(pool) if !pool.has_error_counts && pool.damage.is_none() => {
-            Reading::unknown(UnknownReason::NotCollected, NO_COUNTS_DETAIL)
+    pool.and_then_reading(|pool, source| match pool.damage.as_deref() {
+        Some("none" | "No known data errors") => Reading::known(false, source),
+        Some(text)
+            if text == "permanent"
+                || text.starts_with("Permanent errors")
+                || text.contains(" data errors") =>
+        {
+            Reading::known(true, source)
         }
-        Some(_) | None => pool.and_then(|pool| match pool.damage.as_deref() {
-            Some("none" | "No known data errors") => Ok(false),
-            Some("permanent") => Ok(true),
-            Some(text) if text.starts_with("Permanent errors") || text.contains(" data errors") => {
-                Ok(true)
-            }
-            Some(text) => Err(format!("`{text}` is not a known error summary")),
-            None => Err("the line `errors:` is missing".to_owned()),
-        }),
-    }
+        Some(text) => {
+            Reading::malformed(format!("{source}: `{text}` is not a known error summary"))
+        }
+        None if pool.has_error_counts => {
+            Reading::malformed(format!("{source}: the line `errors:` is missing"))
+        }
+        None => Reading::unknown(UnknownReason::NotCollected, NO_COUNTS_DETAIL),
+    })
 }
 
 impl ZpoolStatus {
@@ -199,17 +198,18 @@ impl ZpoolStatus {
     }
 
     fn incomplete_status_reason(&self) -> Option<String> {
-        let short = self
-            .incomplete_groups
-            .first()
-            .map(|group| format!("{group} is missing a device"));
-        let end = self.has_error_counts && self.damage.is_none();
-        let end = end.then(|| "the line `errors:` is missing".to_owned());
-        let none = self
-            .devices
+        if self.bad_line.is_some() {
+            return self.bad_line.clone();
+        }
+        if let Some(group) = self.incomplete_groups.first() {
+            return Some(format!("{group} is missing a device"));
+        }
+        if self.has_error_counts && self.damage.is_none() {
+            return Some("the line `errors:` is missing".to_owned());
+        }
+        self.devices
             .is_empty()
-            .then(|| "no device is listed".to_owned());
-        self.bad_line.clone().or(short).or(end).or(none)
+            .then(|| "no device is listed".to_owned())
     }
 }
 
@@ -271,34 +271,9 @@ fn are_flushes_disabled(host: &dyn Host) -> Reading<bool> {
     match (all, log) {
         (yes @ Reading::Known { value: true, .. }, _)
         | (_, yes @ Reading::Known { value: true, .. }) => yes,
-        (
-            no @ Reading::Known { .. },
-            Reading::Known { .. }
-            | Reading::Unknown {
-                why: UnknownReason::Absent,
-                ..
-            },
-        ) => no,
+        (no @ Reading::Known { .. }, log) if log.is_known() || log.is_absent() => no,
         (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown,
     }
-}
-
-fn run_zpool_status_and_zfs_get(
-    host: &dyn Host,
-    request: &Request,
-) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
-    if request.without_programs {
-        return (programs_disabled_reading(), programs_disabled_reading());
-    }
-    let run = |tool: Tool, arguments: &[&str]| {
-        let argv = shell::format_command_line(&tool.name(), arguments);
-        tool_reading(host.run_tool(tool, arguments), tool, &argv)
-    };
-    let (properties, pools) = parallel::join_in_threads(
-        || run(Tool::Zfs, &PROPERTIES),
-        || run(Tool::Zpool, &["status", "-P"]),
-    );
-    (pools, properties)
 }
 
 /// Prefixes of names that mean groups, not devices: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`,
@@ -315,22 +290,20 @@ const GROUP_KINDS: &[&str] = &[
 
 /// `None` if a complete group can have any number of devices.
 fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
-    let parity = |kind: &str| {
-        group
-            .strip_prefix(kind)?
-            .bytes()
-            .next()
-            .map(|b| usize::from(b.saturating_sub(b'0')))
-    };
-    if group.starts_with("mirror-")
-        || group.starts_with("replacing-")
-        || group.starts_with("spare-")
-    {
+    let pairs = ["mirror-", "replacing-", "spare-"];
+    if pairs.iter().any(|kind| group.starts_with(kind)) {
         return Some(2);
     }
-    parity("raidz")
-        .or_else(|| parity("draid"))
-        .map(|parity| parity.clamp(1, 3) + 1)
+    let parities = group
+        .strip_prefix("raidz")
+        .or_else(|| group.strip_prefix("draid"))?;
+    let parity = parities.bytes().next()?.saturating_sub(b'0');
+    Some(usize::from(parity.clamp(1, 3)) + 1)
+}
+
+/// Empty beyond the end of the line.
+fn word_at(words: &[&[u8]], at: usize) -> String {
+    display_safe(words.get(at).copied().unwrap_or_default())
 }
 
 #[derive(Default)]
@@ -344,11 +317,7 @@ struct ZpoolStatusParser {
 
 impl ZpoolStatusParser {
     fn close_groups(&mut self, depth: usize) {
-        while let Some((at, group, below)) = self.groups.pop() {
-            if at < depth {
-                self.groups.push((at, group, below));
-                break;
-            }
+        while let Some((_, group, below)) = self.groups.pop_if(|(at, ..)| *at >= depth) {
             if minimum_devices_of_vdev_group(&group).is_some_and(|fewest| below < fewest) {
                 self.pool.incomplete_groups.push(group);
             }
@@ -357,17 +326,11 @@ impl ZpoolStatusParser {
 
     fn add_config_line(&mut self, depth: usize, words: &[&[u8]]) {
         self.close_groups(depth);
-        let (Some(name), state) = (words.first(), words.get(1)) else {
-            return;
-        };
         if let Some((.., below)) = self.groups.last_mut() {
             *below += 1;
         }
         self.add_error_counts(words);
-        let (name, state) = (
-            display_safe(name),
-            display_safe(state.copied().unwrap_or_default()),
-        );
+        let (name, state) = (word_at(words, 0), word_at(words, 1));
         if GROUP_KINDS.iter().any(|group| name.starts_with(group)) {
             self.groups.push((depth, name, 0));
         } else if self.is_commit_class {
@@ -376,36 +339,27 @@ impl ZpoolStatusParser {
     }
 
     fn add_error_counts(&mut self, words: &[&[u8]]) {
-        let Some((name, counts)) = words
-            .split_first()
-            .map(|(name, rest)| (display_safe(name), rest.get(1..4)))
-        else {
-            return;
-        };
-        match counts {
-            Some(counts) if counts.iter().all(|count| *count == b"0") => {}
-            Some([read, write, checksum]) => {
-                let digit = |count: &&[u8]| count.first().is_some_and(u8::is_ascii_digit);
-                if [read, write, checksum].into_iter().all(digit) {
+        let name = word_at(words, 0);
+        let flaw = match words {
+            [_, _, b"0", b"0", b"0", ..] => return,
+            [_, _, counts @ ..] if counts.len() >= 3 => {
+                let [read, write, checksum] = [0, 1, 2].map(|at| word_at(counts, at));
+                let is_number = |count: &String| count.starts_with(|c: char| c.is_ascii_digit());
+                if [&read, &write, &checksum].into_iter().all(is_number) {
                     let name = name.strip_prefix("/dev/").unwrap_or(&name);
-                    let [read, write, checksum] =
-                        [read, write, checksum].map(|count| display_safe(count));
                     self.pool.errors.push(format!(
                         "{name}: {read} read, {write} write, {checksum} checksum errors"
                     ));
-                } else {
-                    self.pool.bad_line.get_or_insert_with(|| {
-                        format!("the error counts of {name} are not numbers")
-                    });
+                    return;
                 }
+                format!("the error counts of {name} are not numbers")
             }
-            Some(_) | None if self.pool.has_error_counts && self.is_commit_class => {
-                self.pool
-                    .bad_line
-                    .get_or_insert_with(|| format!("{name} has no error counts"));
+            _ if self.pool.has_error_counts && self.is_commit_class => {
+                format!("{name} has no error counts")
             }
-            Some(_) | None => {}
-        }
+            _ => return,
+        };
+        self.pool.bad_line.get_or_insert(flaw);
     }
 }
 
@@ -424,7 +378,7 @@ fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, ZpoolStatus> {
             pools.insert(name.to_owned(), tree.pool);
         }
     };
-    for line in text.split(|b| *b == b'\n') {
+    for line in byte_lines(text) {
         let words: Vec<&[u8]> = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty())
@@ -432,10 +386,10 @@ fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, ZpoolStatus> {
         match (words.as_slice(), line.strip_prefix(b"\t")) {
             ([b"pool:", rest @ ..], None) => {
                 keep(&name, &mut tree);
-                name = display_safe(rest.first().copied().unwrap_or_default());
+                name = word_at(rest, 0);
             }
             ([b"state:", rest @ ..], None) => {
-                tree.pool.state = display_safe(rest.first().copied().unwrap_or_default());
+                tree.pool.state = word_at(rest, 0);
             }
             ([b"errors:", rest @ ..], None) => {
                 tree.pool.damage = Some(display_safe(&rest.join(&b' ')));
@@ -443,9 +397,9 @@ fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, ZpoolStatus> {
             ([b"NAME", rest @ ..], Some(_)) => tree.pool.has_error_counts = rest.len() > 1,
             ([word, ..], Some(below)) if !below.starts_with(b" ") => {
                 tree.close_groups(0);
-                tree.is_commit_class =
-                    display_safe(word) == name || matches!(*word, b"logs" | b"special" | b"dedup");
-                if display_safe(word) == name {
+                let is_pool = display_safe(word) == name;
+                tree.is_commit_class = is_pool || matches!(*word, b"logs" | b"special" | b"dedup");
+                if is_pool {
                     tree.add_error_counts(&words);
                 }
             }
@@ -468,7 +422,7 @@ fn parse_zfs_properties(text: &[u8]) -> BTreeMap<String, String> {
             _ => None,
         }
     };
-    text.split(|b| *b == b'\n').filter_map(line).collect()
+    byte_lines(text).filter_map(line).collect()
 }
 
 #[cfg(test)]

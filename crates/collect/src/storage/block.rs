@@ -2,16 +2,22 @@ pub mod sysfs_device {
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::PathBuf;
+    use std::sync::LazyLock;
 
     use crate::attribute;
-    #[cfg(test)]
-    use crate::facts::Choice as _;
     use crate::facts::catalog::device::DeviceKind;
-    use crate::facts::{FactSet, KeyInfo, Subject};
+    use crate::facts::{Choice as _, FactSet, KeyInfo, Reading, Subject};
     use crate::host::Host;
     use crate::text::display_safe;
+    use crate::text_table::rows;
 
     pub const CLASS: &str = "/sys/class/block";
+
+    /// A row of `marks.txt`: mark, kind, whether devices may be below, transport, network.
+    type MarkRow = [&'static str; 5];
+
+    static MARKS: LazyLock<Vec<MarkRow>> =
+        LazyLock::new(|| rows(include_str!("block/marks.txt")).collect());
 
     #[derive(Clone, Debug)]
     pub struct SysfsBlockDevice {
@@ -53,6 +59,39 @@ pub mod sysfs_device {
                 let reading = attribute::read_value(host, &self.attribute_path(file), key.kind);
                 facts.insert_untyped_value(&self.subject, key, reading);
             }
+        }
+
+        pub fn read_text(&self, host: &dyn Host, attribute: &str) -> Reading<String> {
+            attribute::read_text(host, &self.attribute_path(attribute))
+        }
+
+        pub fn read_number(&self, host: &dyn Host, attribute: &str) -> Reading<u64> {
+            attribute::read_number(host, &self.attribute_path(attribute))
+        }
+
+        /// The rows of the device's name, then those of its device path.
+        pub fn mark_rows(&self) -> impl Iterator<Item = &'static MarkRow> {
+            MARKS.iter().filter(|[mark, ..]| {
+                self.has_name_prefix(mark)
+                    || mark.starts_with('/') && self.device_path_contains(mark)
+            })
+        }
+
+        pub fn kind_by_name(&self) -> DeviceKind {
+            // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
+            // They count as *other*.
+            let is_emmc_area = |rest: &[u8]| !rest.iter().all(|b| b.is_ascii_digit() || *b == b'p');
+            if self
+                .name
+                .as_bytes()
+                .strip_prefix(b"mmcblk")
+                .is_some_and(is_emmc_area)
+            {
+                return DeviceKind::Other;
+            }
+            self.mark_rows()
+                .find_map(|[_, kind, ..]| DeviceKind::from_word(kind))
+                .unwrap_or(DeviceKind::Other)
         }
 
         pub fn has_name_prefix(&self, prefix: &str) -> bool {
@@ -104,6 +143,33 @@ pub mod sysfs_device {
     pub fn device_subject(name: &OsStr) -> Subject {
         Subject::device(display_safe(name.as_bytes()))
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::facts::catalog::device::{NetworkTransport, Transport};
+        use crate::text_table::check_rows;
+
+        #[test]
+        fn table_of_marks_has_only_known_words() {
+            check_rows::<5>(include_str!("block/marks.txt"));
+            for [mark, kind, slaves, transport, network] in MARKS.iter() {
+                let is_name = !mark.starts_with('/');
+                assert_eq!(DeviceKind::from_word(kind).is_some(), is_name, "{mark}");
+                assert_eq!(["yes", "no"].contains(slaves), is_name, "{mark}");
+                assert!(
+                    transport.is_empty() || Transport::from_word(transport).is_some(),
+                    "{mark}"
+                );
+                assert!(
+                    network.is_empty() || NetworkTransport::from_word(network).is_some(),
+                    "{mark}"
+                );
+                assert_eq!(*transport == "network", !network.is_empty(), "{mark}");
+            }
+            assert_eq!(MARKS.len(), 26);
+        }
+    }
 }
 mod bcache;
 mod cloud;
@@ -115,7 +181,6 @@ pub mod dm {
     //! device too. The targets (linear, thin, cache …) need root, see [`crate::storage::mappings`].
 
     use super::sysfs_device::SysfsBlockDevice;
-    use crate::attribute;
     use crate::facts::FactSet;
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
@@ -127,7 +192,7 @@ pub mod dm {
         facts: &mut FactSet,
     ) -> String {
         node.insert_attributes(host, &[(device::DM_NAME.info, "dm/name")], facts);
-        let uuid = attribute::read_text(host, &node.attribute_path("dm/uuid"));
+        let uuid = node.read_text(host, "dm/uuid");
         let text = uuid.value().cloned().unwrap_or_default();
         facts.insert(&node.subject, &device::DM_UUID, uuid);
         text
@@ -191,10 +256,6 @@ mod medium;
 mod topology;
 mod transport;
 
-use sysfs_device::SysfsBlockDevice;
-
-use crate::facts::catalog::device::DeviceKind;
-
 mod multipath_identity {
     //! Several paths to one unit (SCSI logical unit or NVMe namespace), found by the identity that
     //! each disk reports: `wwid` in sysfs, from the SCSI vital product data page 83h or the
@@ -208,7 +269,6 @@ mod multipath_identity {
     use std::collections::btree_map::Entry;
 
     use super::sysfs_device::SysfsBlockDevice;
-    use crate::attribute;
     use crate::facts::catalog::device;
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
@@ -221,13 +281,12 @@ mod multipath_identity {
         } else {
             return;
         };
-        let reading = attribute::read_text(host, &node.attribute_path(file)).and_then(|text| {
-            let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
-            if tells {
-                Ok(text)
-            } else {
-                Err("the identifier is blank or all zeros".to_owned())
-            }
+        let is_identity =
+            |text: &String| text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
+        let reading = node.read_text(host, file).and_then(|text| {
+            Some(text)
+                .filter(is_identity)
+                .ok_or_else(|| "the identifier is blank or all zeros".to_owned())
         });
         let reading = match reading {
             Reading::Unknown {
@@ -334,45 +393,3 @@ mod multipath_identity {
     }
 }
 pub mod device;
-
-// Drivers choose these names (drivers/block, drivers/md and drivers/scsi/sd.c of the kernel;
-// module/os/linux/zfs/zvol_os.c of OpenZFS). An unlisted name becomes `other`, from which nothing
-// is derived, so an unknown driver never gives a wrong answer.
-
-const KINDS: &[(&str, DeviceKind)] = &[
-    ("loop", DeviceKind::Loop),
-    ("zram", DeviceKind::Zram),
-    ("ram", DeviceKind::Ram),
-    ("md", DeviceKind::Md),
-    ("bcache", DeviceKind::Bcache),
-    ("drbd", DeviceKind::Drbd),
-    ("zd", DeviceKind::Zvol),
-    ("sd", DeviceKind::Disk),
-    ("hd", DeviceKind::Disk),
-    ("vd", DeviceKind::Disk),
-    ("xvd", DeviceKind::Disk),
-    ("nvme", DeviceKind::Disk),
-    ("nbd", DeviceKind::Disk),
-    ("rbd", DeviceKind::Disk),
-    ("pmem", DeviceKind::Disk),
-    ("dasd", DeviceKind::Disk),
-    ("cciss", DeviceKind::Disk),
-];
-
-fn device_kind_by_name(node: &SysfsBlockDevice) -> DeviceKind {
-    // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
-    // They count as *other*.
-    let name = node.name.to_string_lossy();
-    if let Some(rest) = name.strip_prefix("mmcblk") {
-        let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
-        return if is_disk {
-            DeviceKind::Disk
-        } else {
-            DeviceKind::Other
-        };
-    }
-    KINDS
-        .iter()
-        .find(|(prefix, _)| node.has_name_prefix(prefix))
-        .map_or(DeviceKind::Other, |(_, kind)| *kind)
-}

@@ -153,7 +153,7 @@ mod volume_lookup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fields::{ToolOutputFields, to_single_spaced_lowercase};
+use fields::{ToolOutputFields, listed, to_single_spaced_lowercase};
 use report::{
     Adapter, FieldReading, MissingField, Volume, conflicting, mode_in_force_without_fallback,
     write_back_policy_by_failure_policy,
@@ -349,7 +349,7 @@ fn insert_matched_volume_facts(
                     subject,
                     &controller::VOLUME,
                     "none".to_owned(),
-                    Source::from_file(sysfs_directory(subject)),
+                    Source::from_file(format!("/sys/class/block/{}", subject.name())),
                 );
             }
             VolumeMatch::NotFound(says) => {
@@ -370,10 +370,6 @@ fn volume_search_remedy(tool: Tool, disk: &Subject) -> String {
         disk.name(),
         tool.name(),
     )
-}
-
-fn sysfs_directory(disk: &Subject) -> String {
-    format!("/sys/class/block/{}", disk.name())
 }
 
 fn read_block_device_identity(
@@ -442,11 +438,10 @@ mod tests;
 
 const MAX_CONTROLLERS: u32 = 16;
 
-#[derive(Clone, Debug)]
 struct ControllerReport {
-    pub tool: Tool,
-    pub argv: String,
-    pub adapters: Vec<Adapter>,
+    tool: Tool,
+    argv: String,
+    adapters: Vec<Adapter>,
 }
 
 /// `Err(None)` means that the tool is not installed.
@@ -520,11 +515,13 @@ fn with_smart_cache_modes(
     } else {
         caching
     };
-    let on_failure = cache.parse_lowercase_value("no-battery write cache", |word| match word {
-        "disabled" => Some(BatteryFailurePolicy::WriteThrough),
-        "enabled" => Some(BatteryFailurePolicy::Stays),
-        _ => None,
-    });
+    let on_failure = cache.parse_lowercase_value(
+        "no-battery write cache",
+        listed(&[
+            ("disabled", BatteryFailurePolicy::WriteThrough),
+            ("enabled", BatteryFailurePolicy::Stays),
+        ]),
+    );
     let (policy, in_force) = if caching == Ok(CachePolicy::WriteBack) {
         // The controller may suspend caching although the volume is set to cache, so the
         // current mode is that of the controller's cache.
@@ -570,8 +567,8 @@ fn cache_status_detail(fields: &ToolOutputFields) -> Option<String> {
 
 fn parse_battery_presence(fields: &ToolOutputFields, key: &str) -> FieldReading<BatteryCondition> {
     fields.parse_lowercase_value(key, |count| match count.parse() {
-        Ok(0) => Some(BatteryCondition::Absent),
-        Ok(1..=u32::MAX) => Some(BatteryCondition::Healthy),
+        Ok(0_u32) => Some(BatteryCondition::Absent),
+        Ok(_) => Some(BatteryCondition::Healthy),
         Err(_) => None,
     })
 }

@@ -11,11 +11,10 @@ use crate::collector::Request;
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
 use crate::facts::{Choice, FactSet, Reading};
 use crate::host::{Host, Tool};
-use crate::host_readings::{file_reading, programs_disabled_reading, tool_reading};
+use crate::host_readings::{file_reading, query_tool};
+use crate::text::byte_lines;
 
 const PROC: &str = "/proc/drbd";
-const SHOW: [&str; 2] = ["show", "--show-defaults"];
-const COMMAND: &str = "drbdsetup show --show-defaults";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct DeviceReport {
@@ -32,51 +31,36 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     let listed = file_reading(host.read(Path::new(PROC)), PROC).map(|text| parse_proc_drbd(&text));
-    let shown = query_drbdsetup(host, request);
+    let shown = query_tool(host, request, Tool::Drbdsetup, &["show", "--show-defaults"])
+        .map(|text| parse_drbdsetup_show(&text));
     for subject in devices {
         let minor = subject
             .name()
             .strip_prefix("drbd")
             .and_then(|minor| minor.parse().ok());
-        let (listed, shown) = (
-            find_device_report(&listed, minor),
-            find_device_report(&shown, minor),
-        );
+        let said = [&listed, &shown].map(|devices| find_device_report(devices, minor));
         let no_peer = "the device has no connection to a peer";
         let no_disk = "the device has no backing disk on this host (diskless)";
-        let protocol = report_field(&listed, |said| said.protocol, no_peer);
-        let ordering = report_field(&listed, |said| said.ordering, no_disk);
+        let protocol = said
+            .each_ref()
+            .map(|said| report_field(said, |said| said.protocol, no_peer));
         facts.insert(
             &subject,
             &device::DRBD_PROTOCOL,
-            first_known_or_second(
-                protocol,
-                report_field(&shown, |said| said.protocol, no_peer),
-            ),
+            first_known_or_second(protocol),
         );
+        let ordering = said
+            .each_ref()
+            .map(|said| report_field(said, |said| said.ordering, no_disk));
         facts.insert(
             &subject,
             &device::DRBD_ORDERING,
-            first_known_or_second(
-                ordering,
-                report_field(&shown, |said| said.ordering, no_disk),
-            ),
+            first_known_or_second(ordering),
         );
-        facts.insert(
-            &subject,
-            &device::DRBD_MD_FLUSHES,
-            report_field(&shown, |said| said.md_flushes, no_disk),
-        );
+        let [_, shown] = &said;
+        let md_flushes = report_field(shown, |said| said.md_flushes, no_disk);
+        facts.insert(&subject, &device::DRBD_MD_FLUSHES, md_flushes);
     }
-}
-
-/// The settings of all devices from drbdsetup, which needs no root.
-fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<ReportsByMinor> {
-    if request.without_programs {
-        return programs_disabled_reading();
-    }
-    let answer = host.run_tool(Tool::Drbdsetup, &SHOW);
-    tool_reading(answer, Tool::Drbdsetup, COMMAND).map(|text| parse_drbdsetup_show(&text))
 }
 
 fn find_device_report(
@@ -106,7 +90,7 @@ fn report_field<T>(
 
 /// `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown` is the
 /// better answer, because its remedy names the missing tool.
-fn first_known_or_second<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
+fn first_known_or_second<T>([listed, shown]: [Reading<T>; 2]) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
@@ -116,10 +100,7 @@ fn first_known_or_second<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T>
 fn parse_proc_drbd(text: &[u8]) -> ReportsByMinor {
     let mut devices = ReportsByMinor::new();
     let mut last = None;
-    for line in text
-        .split(|b| *b == b'\n')
-        .filter_map(|line| std::str::from_utf8(line).ok())
-    {
+    for line in byte_lines(text).filter_map(|line| str::from_utf8(line).ok()) {
         let head = line.trim_start().split_once(": cs:");
         if let Some((minor, rest)) =
             head.and_then(|(minor, rest)| Some((minor.parse().ok()?, rest)))
@@ -156,7 +137,7 @@ fn parse_proc_drbd(text: &[u8]) -> ReportsByMinor {
 
 fn parse_drbdsetup_show(text: &[u8]) -> ReportsByMinor {
     let line = |line: &[u8]| {
-        let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
+        let (minor, words) = str::from_utf8(line).ok()?.split_once(':')?;
         let words: Vec<(&str, &str)> = words
             .split_ascii_whitespace()
             .filter_map(|word| word.split_once('='))
@@ -186,7 +167,7 @@ fn parse_drbdsetup_show(text: &[u8]) -> ReportsByMinor {
         };
         Some((minor.parse().ok()?, said))
     };
-    text.split(|b| *b == b'\n').filter_map(line).collect()
+    byte_lines(text).filter_map(line).collect()
 }
 
 /// The first of the methods barrier, flush and drain that is allowed, or else *none*, as DRBD does
@@ -227,7 +208,10 @@ mod tests {
         1: disk-barrier=no disk-flushes=no disk-drain=no md-flushes=yes\n2:\n10: protocol=C protocol=A\n";
 
     fn show_question() -> Question {
-        Question::Run(Tool::Drbdsetup, SHOW.map(str::to_owned).to_vec())
+        Question::Run(
+            Tool::Drbdsetup,
+            ["show", "--show-defaults"].map(str::to_owned).to_vec(),
+        )
     }
 
     fn collect_drbd_facts(host: &FakeHost, without_programs: bool) -> FactSet {

@@ -23,7 +23,7 @@ use crate::facts::{
     FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
 };
 use crate::host::{Host, HostErrorKind, Tool, path_bytes};
-use crate::host_readings::{error_reading, programs_disabled_reading};
+use crate::host_readings::{programs_disabled_reading, tool_reading};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::{display_safe, json};
@@ -264,19 +264,19 @@ impl DriveToolRunner<'_> {
             let says = format!("`{argv}` was not run, because the program timed out earlier");
             return Reading::unknown(UnknownReason::TimedOut, says);
         }
-        match self.host.run_tool(tool, &arguments) {
-            Ok(text) => Reading::known(text, Source::Command { argv }),
-            Err(miss) => match miss.kind {
-                HostErrorKind::Absent => error_reading(&miss, &argv)
-                    .with_remedy(Remedy::Install(tool.package().to_owned())),
-                HostErrorKind::TimedOut => {
-                    self.timed_out.insert(tool);
-                    error_reading(&miss, &argv)
-                }
-                // Tools run only as root, so *run as root* cannot be the remedy.
-                HostErrorKind::Denied => Reading::denied(format!("{argv}: {miss}")),
-                _ => error_reading(&miss, &argv),
-            },
+        let answer = self.host.run_tool(tool, &arguments);
+        if answer
+            .as_ref()
+            .is_err_and(|miss| miss.kind == HostErrorKind::TimedOut)
+        {
+            self.timed_out.insert(tool);
+        }
+        match answer {
+            // Tools run only as root, so *run as root* cannot be the remedy.
+            Err(miss) if miss.kind == HostErrorKind::Denied => {
+                Reading::denied(format!("{argv}: {miss}"))
+            }
+            answer => tool_reading(answer, tool, &argv),
         }
     }
 
@@ -386,13 +386,11 @@ fn is_drive_managed_smr(json: &Json) -> bool {
 /// Whether smartctl skipped the disk: `Device is in STANDBY mode, exit(2)`.
 fn is_in_standby(json: &Json) -> bool {
     let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
-    let text = |message: &Json| {
-        message
+    messages.into_iter().flatten().any(|message| {
+        let text = message
             .get("string")
             .and_then(Json::as_str)
-            .map(str::to_owned)
-    };
-    messages.into_iter().flatten().filter_map(text).any(|text| {
+            .unwrap_or_default();
         text.starts_with("Device is in ") && (text.contains("STANDBY") || text.contains("SLEEP"))
     })
 }
@@ -441,44 +439,27 @@ fn query_write_cache(
 /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
 fn parse_write_cache_state(answer: &[u8]) -> Option<DriveCacheState> {
     let text = String::from_utf8_lossy(answer);
-    let mut found: Option<DriveCacheState> = None;
-    for line in text.lines() {
-        let Some(cache) = parse_write_cache_line(line.trim()) else {
-            continue;
-        };
-        if found.is_some_and(|before| before != cache) {
-            return None;
-        }
-        found = Some(cache);
-    }
-    found
+    let mut states = text
+        .lines()
+        .filter_map(|line| parse_write_cache_line(line.trim()));
+    let first = states.next()?;
+    states.all(|state| state == first).then_some(first)
 }
 
 fn parse_write_cache_line(line: &str) -> Option<DriveCacheState> {
-    if let Some(value) = line
-        .strip_prefix("write-caching")
-        .and_then(|rest| rest.trim_start().strip_prefix('='))
-    {
-        return match value.trim() {
-            "1 (on)" => Some(DriveCacheState::On),
-            "0 (off)" => Some(DriveCacheState::Off),
-            _ => None,
-        };
-    }
-    let cache = line
-        .strip_prefix("Writeback Cache is:")
-        .or_else(|| line.strip_prefix("Write cache is:"));
-    if let Some(value) = cache {
-        return match value.trim() {
-            "Enabled" => Some(DriveCacheState::On),
-            "Disabled" => Some(DriveCacheState::Off),
-            _ => None,
-        };
-    }
-    let mut words = line.strip_prefix("WCE")?.split_whitespace();
-    match (line.as_bytes().get(3), words.next()) {
-        (Some(b' '), Some("1")) => Some(DriveCacheState::On),
-        (Some(b' '), Some("0")) => Some(DriveCacheState::Off),
+    let (value, on, off) = if let Some(rest) = line.strip_prefix("write-caching") {
+        (rest.trim_start().strip_prefix('=')?, "1 (on)", "0 (off)")
+    } else if let Some(rest) = line.strip_prefix("WCE ") {
+        (rest.split_whitespace().next()?, "1", "0")
+    } else {
+        let value = line
+            .strip_prefix("Writeback Cache is:")
+            .or_else(|| line.strip_prefix("Write cache is:"))?;
+        (value, "Enabled", "Disabled")
+    };
+    match value.trim() {
+        value if value == on => Some(DriveCacheState::On),
+        value if value == off => Some(DriveCacheState::Off),
         _ => None,
     }
 }

@@ -15,9 +15,9 @@ use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingHealth
 use crate::facts::catalog::host;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Subject};
 use crate::host::{Host, Tool};
-use crate::host_readings::{programs_disabled_reading, tool_reading};
+use crate::host_readings::query_tool;
 use crate::parallel;
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
 
 #[derive(Clone)]
 struct DmTargetLine {
@@ -107,11 +107,11 @@ fn insert_status_facts(
             .filter(|kind| status::has_status_parser(kind));
         kinds.collect::<Vec<String>>()
     });
-    let parts: Reading<Vec<TargetStatus>> = match (bearing.value(), bearing.source()) {
-        (Some(kinds), Some(source)) if kinds.is_empty() => {
-            Reading::known(Vec::new(), source.clone())
+    let parts = bearing.as_ref().and_then_reading(|kinds, source| {
+        if kinds.is_empty() {
+            return Reading::known(Vec::new(), source);
         }
-        (Some(kinds), _) => status.clone().and_then(|all| {
+        status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
             // Captures of walwise 0.1 have the status of pools but not of thin volumes. A thin
             // volume has its pool's state (`thin_status` in drivers/md/dm-thin.c), so the volume
@@ -131,9 +131,8 @@ fn insert_status_facts(
                 ));
             }
             listed.iter().map(|one| one.parse_status(name)).collect()
-        }),
-        (None, _) => bearing.clone().map(|_| Vec::new()),
-    };
+        })
+    });
     let each = |list: fn(TargetStatus) -> Vec<String>| {
         parts
             .clone()
@@ -254,21 +253,15 @@ fn query_dmsetup(
     facts: &FactSet,
     what: &'static str,
 ) -> Reading<TargetsByName> {
-    if request.without_programs {
-        return programs_disabled_reading();
-    }
-    if facts.host_value(&host::PRIVILEGED) != Some(true) {
+    if !request.without_programs && facts.host_value(&host::PRIVILEGED) != Some(true) {
         return Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
     }
-    let answer = host.run_tool(Tool::Dmsetup, &[what]);
-    tool_reading(answer, Tool::Dmsetup, &format!("dmsetup {what}"))
-        .map(|text| parse_targets_by_name(&text))
+    query_tool(host, request, Tool::Dmsetup, &[what]).map(|text| parse_targets_by_name(&text))
 }
 
 fn parse_targets_by_name(text: &[u8]) -> TargetsByName {
     let mut table = TargetsByName::new();
-    let lines = text.split(|b| *b == b'\n');
-    for line in lines.filter_map(|line| str::from_utf8(line).ok()) {
+    for line in byte_lines(text).filter_map(|line| str::from_utf8(line).ok()) {
         let Some((name, rest)) = line.split_once(": ") else {
             continue;
         };

@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_path, mount_of_path};
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
 
 const SWAPS: &str = "/proc/swaps";
 
@@ -36,8 +36,7 @@ fn is_lxc_container(facts: &FactSet) -> bool {
 
 /// Paths with kinds; a truncated line has no kind.
 fn swaps(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Option<&[u8]>)> {
-    let lines = text.split(|b| *b == b'\n').skip(1);
-    lines.filter_map(|line| {
+    byte_lines(text).skip(1).filter_map(|line| {
         let mut words = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());

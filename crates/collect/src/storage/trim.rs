@@ -7,7 +7,6 @@
 //! file system (release notes of util-linux). The distribution's preset does not count, only the
 //! link that enables the timer.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::Request;
@@ -41,12 +40,12 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let timer = facts.get(&Subject::host(), &host::TRIM_TIMER);
     let listed = FstabFileSystems::from_facts(facts);
     let is_missed = |subject: &Subject| {
-        timer.value() == Some(&true) && !listed.lists_file_system_of_mount(facts, subject)
+        timer.value() == Some(&true) && !listed.has_line_of_mount(facts, subject, false)
     };
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
     // The release of util-linux decides only about mounts that fstab does not list, so it is not
     // queried without such mounts.
-    let is_needed = listed.has_entries && !missed.is_empty();
+    let is_needed = !listed.0.is_empty() && !missed.is_empty();
     let release = if is_needed {
         query_version(host, request, Tool::Mount, "--version")
     } else {
@@ -91,53 +90,38 @@ fn is_missing_or_not_a_link(miss: &HostError) -> bool {
     matches!(miss.kind, HostErrorKind::Absent | HostErrorKind::Failed)
 }
 
-struct FstabFileSystems {
-    has_entries: bool,
-    file_systems: BTreeSet<(String, String)>,
-    /// File systems with the option X-fstrim.notrim.
-    left_out: BTreeSet<(String, String)>,
-}
+/// For each line of fstab: the file system that is mounted from it, and whether the line has the
+/// option X-fstrim.notrim.
+struct FstabFileSystems(Vec<(Option<DevnoOrSource>, bool)>);
 
 impl FstabFileSystems {
     fn from_facts(facts: &FactSet) -> Self {
-        let mut listed = Self {
-            has_entries: false,
-            file_systems: BTreeSet::new(),
-            left_out: BTreeSet::new(),
+        let is_in_fstab = |line: &&Subject| {
+            let place = facts.value(line, &boot::WHERE).unwrap_or_default();
+            place
+                .strip_prefix(FSTAB)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
         };
-        for line in facts.subjects_of_scope(Scope::Boot) {
-            let fstab = facts.value(line, &boot::WHERE).is_some_and(|place| {
-                place
-                    .strip_prefix(FSTAB)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-            });
-            if !fstab {
-                continue;
-            }
-            listed.has_entries = true;
-            let left_out = facts.value(line, &boot::OPTIONS).is_some_and(|options| {
-                options
-                    .iter()
-                    .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
-            });
+        let entry = |line: &Subject| {
+            let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+            let is_left_out = options
+                .iter()
+                .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"));
             let mounted = facts.applicable_subject(line, Scope::Mount);
-            let listed_here = if left_out {
-                &mut listed.left_out
-            } else {
-                &mut listed.file_systems
-            };
-            listed_here.extend(mounted.map(|mount| devno_or_source_key(facts, &mount)));
-        }
-        listed
+            let file_system = mounted.map(|mount| devno_or_source(facts, &mount));
+            (file_system, is_left_out)
+        };
+        let lines = facts.subjects_of_scope(Scope::Boot).filter(is_in_fstab);
+        Self(lines.map(entry).collect())
     }
 
-    fn lists_file_system_of_mount(&self, facts: &FactSet, subject: &Subject) -> bool {
-        self.file_systems
-            .contains(&devno_or_source_key(facts, subject))
+    fn has_line_of_mount(&self, facts: &FactSet, mount: &Subject, is_left_out: bool) -> bool {
+        let file_system = devno_or_source(facts, mount);
+        self.0.contains(&(Some(file_system), is_left_out))
     }
 
     fn is_unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
-        if !self.has_entries {
+        if self.0.is_empty() {
             let detail = format!(
                 "fstrim.timer is enabled, but {FSTAB} lists no file system; what the timer then trims depends on the util-linux version"
             );
@@ -149,7 +133,7 @@ impl FstabFileSystems {
             (None, _) | (_, None) => Ternary::Unknown,
         };
         let is_root = facts.value(subject, &mount::POINT).as_deref() == Some("/");
-        let is_missed = if self.left_out.contains(&devno_or_source_key(facts, subject)) {
+        let is_missed = if self.has_line_of_mount(facts, subject, true) {
             since("2.38")
         } else if is_root {
             since("2.33").and(!since("2.34"))
@@ -166,16 +150,14 @@ impl FstabFileSystems {
     }
 }
 
-/// The file system of a mount: its device number, or its source if the number is anonymous.
-fn devno_or_source_key(facts: &FactSet, subject: &Subject) -> (String, String) {
-    let number = facts
-        .value(subject, &mount::DEVNO)
-        .filter(|number| !number.starts_with("0:"));
-    let source = || facts.value(subject, &mount::SOURCE).unwrap_or_default();
-    match number {
-        Some(number) => (number, String::new()),
-        None => (String::new(), source()),
-    }
+/// The file system of a mount: its device number, or else its source if the number is anonymous.
+type DevnoOrSource = Result<String, String>;
+
+fn devno_or_source(facts: &FactSet, mount: &Subject) -> DevnoOrSource {
+    facts
+        .value(mount, &mount::DEVNO)
+        .filter(|number| !number.starts_with("0:"))
+        .ok_or_else(|| facts.value(mount, &mount::SOURCE).unwrap_or_default())
 }
 
 #[cfg(test)]

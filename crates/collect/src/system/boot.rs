@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use self::swap::SwapLine;
 use crate::collector::Request;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
@@ -36,13 +37,8 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::from_file(FSTAB))),
     );
-    swaps.extend(
-        units
-            .admin_swap_unit_names()
-            .map(swap::SwapDeclaration::Unit),
-    );
     command_line::record_command_line(host, facts);
-    swap::record_swaps(host, &swaps, facts);
+    swap::record_swaps(host, swaps, units.admin_swap_unit_names(), facts);
     crypttab::record_crypttab(host, facts);
     named_device::record_presence_of_named_devices(host, facts);
     duplicate_mounts::record_ignored_options_of_later_mounts(host, facts);
@@ -54,7 +50,7 @@ fn record_fstab_mounts_and_swaps(
     host: &dyn Host,
     units: &mount_units::MountUnits,
     lines: &mut BTreeSet<OsString>,
-    swaps: &mut Vec<swap::SwapDeclaration>,
+    swaps: &mut Vec<SwapLine>,
     facts: &mut FactSet,
 ) -> ReadFailure {
     let settings = match host.config_directives(Path::new(FSTAB), ConfigDialect::Fstab) {
@@ -63,10 +59,14 @@ fn record_fstab_mounts_and_swaps(
     };
     for setting in settings {
         match parse_fstab_entry(&setting) {
-            Some(entry) if is_swap_or_lacks_mount_point(&entry) => {
-                swaps.extend(
-                    swap_declaration_of_entry(&entry).filter(|_| entry.auto.value() == Some(&true)),
-                );
+            Some(entry) if !entry.point.starts_with(b"/") || entry.is_swap() => {
+                let source = entry.source.value().cloned();
+                let is_used = entry.is_swap() && entry.auto.value() == Some(&true);
+                swaps.extend(source.filter(|_| is_used).map(|source| SwapLine {
+                    source,
+                    options: entry.options,
+                    is_complete: entry.is_complete,
+                }));
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
@@ -93,40 +93,22 @@ fn parse_fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     let point = decode_fstab_field(&setting.key);
     let mut fields = setting.value.split(|b| *b == b'\t').map(decode_fstab_field);
     let (source, fstype) = (fields.next()?, fields.next()?);
-    let options = fields.next().unwrap_or_default();
+    let options = split_options(&fields.next().unwrap_or_default());
     let (numbers, kept) = (fields.next(), fields.next());
     if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
         return None;
     }
     let origin = Source::from_file_line(FSTAB, setting.line);
-    let words = split_options(&options);
     Some(BootMountEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
-        auto: Reading::known(is_mounted_or_automounted_at_boot(&words), origin.clone()),
+        auto: Reading::known(is_mounted_or_automounted_at_boot(&options), origin.clone()),
         origin,
         point,
         options,
         dump_and_pass: numbers,
         is_complete: kept.map(|word| &*word == b"whole"),
     })
-}
-
-fn swap_declaration_of_entry(entry: &BootMountEntry) -> Option<swap::SwapDeclaration> {
-    let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
-    let (named, options) = (
-        entry.source.value().filter(|_| is_swap)?.clone(),
-        split_options(&entry.options),
-    );
-    Some(swap::SwapDeclaration::Line {
-        source: named,
-        options,
-        is_complete: entry.is_complete,
-    })
-}
-
-fn is_swap_or_lacks_mount_point(entry: &BootMountEntry) -> bool {
-    !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
 // Lines of fstab with another file system type than the current mount of their device. The root
@@ -140,31 +122,23 @@ const NAMED_AS_WRITTEN: [&str; 13] = [
 ];
 
 fn record_type_mismatches_with_mounts(host: &dyn Host, facts: &mut FactSet) {
+    let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
-        let is_kernels = facts
-            .value(&line, &boot::WHERE)
-            .is_some_and(|place| place == COMMAND_LINE);
-        let written = facts.value(&line, &boot::WRITTEN_TYPE);
-        let Some((named, written)) = facts
-            .value(&line, &boot::SOURCE)
-            .zip(written)
-            .filter(|_| !is_kernels)
-        else {
-            continue;
+        let type_there = || {
+            let named = facts.value(&line, &boot::SOURCE)?;
+            let written = facts.value(&line, &boot::WRITTEN_TYPE)?;
+            if facts.value(&line, &boot::WHERE)? == COMMAND_LINE
+                || !written.split(',').all(is_known)
+            {
+                return None;
+            }
+            let device = named_device::find_device_by_path_or_tag(host, facts, &named)?;
+            named_device::mounts_on_device(facts, &device)
+                .find_map(|at| facts.value(at, &mount::FSTYPE))
+                .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
         };
-        let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
-        if !written.split(',').all(is_known) {
-            continue;
-        }
-        let Some(device) = named_device::find_device_by_path_or_tag(host, facts, &named) else {
-            continue;
-        };
-        let there = named_device::mounts_on_device(facts, &device)
-            .find_map(|at| facts.value(at, &mount::FSTYPE));
-        if let Some(there) =
-            there.filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
-        {
+        if let Some(there) = type_there() {
             let source = Source::derived_from([boot::SOURCE.name(), mount::FSTYPE.name()]);
             facts.insert_known(&line, &boot::TYPE_THERE, there, source);
         }
@@ -178,7 +152,7 @@ struct BootMountEntry {
     pub point: Vec<u8>,
     pub source: Reading<String>,
     pub fstype: Reading<String>,
-    pub options: Vec<u8>,
+    pub options: Vec<String>,
     pub dump_and_pass: Option<Vec<u8>>,
     pub is_complete: Option<bool>,
     pub auto: Reading<bool>,
@@ -187,19 +161,21 @@ struct BootMountEntry {
 }
 
 impl BootMountEntry {
+    fn is_swap(&self) -> bool {
+        self.fstype.value().is_some_and(|fstype| fstype == "swap")
+    }
+
     pub fn insert_boot_facts(self, facts: &mut FactSet) {
         let origin = self.origin;
-        let point = without_trailing_slashes(&self.point);
-        let point = display_safe(point);
+        let point = display_safe(without_trailing_slashes(&self.point));
         let subject = numbered_boot_subject(facts, &point);
         let mounted = visible_mount_at(facts, &point);
         let undecided = |word: &String| word == "auto" || word.contains(',');
-        let fstype = match (&mounted, self.fstype.value()) {
-            (Some(mounted), word) if word.is_none_or(undecided) => {
-                Some(facts.get(mounted, &mount::FSTYPE)).filter(Reading::is_known)
-            }
-            _ => None,
-        };
+        let fstype = mounted
+            .as_ref()
+            .filter(|_| self.fstype.value().is_none_or(undecided))
+            .map(|mounted| facts.get(mounted, &mount::FSTYPE))
+            .filter(Reading::is_known);
         facts.insert_known(&subject, &boot::POINT, point, origin.clone());
         facts.insert(&subject, &boot::SOURCE, self.source);
         facts.insert(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
@@ -215,12 +191,7 @@ impl BootMountEntry {
         if let Some(whole) = self.is_complete {
             facts.insert_known(&subject, &boot::WHOLE, whole, origin.clone());
         }
-        facts.insert_known(
-            &subject,
-            &boot::OPTIONS,
-            split_options(&self.options),
-            origin.clone(),
-        );
+        facts.insert_known(&subject, &boot::OPTIONS, self.options, origin.clone());
         facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
         facts.insert(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
@@ -250,6 +221,11 @@ fn split_options(text: &[u8]) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(display_safe)
         .collect()
+}
+
+/// Whether `uuid` is that of a mapping that was unlocked from the LUKS header with the UUID `header`.
+fn is_luks_mapping_of(uuid: &str, header: &str) -> bool {
+    uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header.replace('-', ""))
 }
 
 /// The last mount at `point`, because later mounts cover earlier ones.
@@ -288,16 +264,17 @@ fn without_trailing_slashes(point: &[u8]) -> &[u8] {
 
 fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {
     let unread = error_reading(miss, path);
-    match &unread {
-        Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {
-            facts.add_note_once(Note::new(
-                NoteKind::UnreadBootSource,
-                format!("{detail} ({why}): the boot mounts that it defines are unknown"),
-            ));
-            Some(unread)
-        }
-        _ => None,
+    let Reading::Unknown { why, detail, .. } = &unread else {
+        return None;
+    };
+    if *why == UnknownReason::Absent {
+        return None;
     }
+    facts.add_note_once(Note::new(
+        NoteKind::UnreadBootSource,
+        format!("{detail} ({why}): the boot mounts that it defines are unknown"),
+    ));
+    Some(unread)
 }
 
 #[cfg(test)]

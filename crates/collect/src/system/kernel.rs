@@ -14,11 +14,11 @@ use jiff::civil::Date;
 use crate::attribute;
 use crate::collector::Request;
 use crate::facts::catalog::{host, kernel};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
 use crate::host::{ConfigDialect, Host, Question};
-use crate::host_readings::{error_reading, syscall_reading};
+use crate::host_readings::{file_reading, syscall_reading};
 use crate::system::os::name_value_lines::display_safe_value;
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
 use crate::version::Version;
 
 const BUILD: &str = "/proc/version";
@@ -27,12 +27,7 @@ const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
     let names = syscall_reading(host.ask(&Question::Uname), "uname");
-    let names = names.map(|answer| {
-        answer
-            .split(|b| *b == b'\n')
-            .map(display_safe)
-            .collect::<Vec<_>>()
-    });
+    let names = names.map(|answer| byte_lines(&answer).map(display_safe).collect::<Vec<_>>());
     let line = |at: usize, what: &str| {
         names.clone().and_then(|names| {
             names
@@ -102,16 +97,12 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::IO_URING_DISABLED,
         attribute::read_number(host, Path::new("/proc/sys/kernel/io_uring_disabled")),
     );
-    facts.insert(
-        &subject,
-        &kernel::ROOT_FLAGS,
-        boot_parameter_values(host, "rootflags"),
-    );
-    facts.insert(
-        &subject,
-        &kernel::ELEVATOR,
-        boot_parameter_values(host, "elevator"),
-    );
+    for (key, parameter) in [
+        (&kernel::ROOT_FLAGS, "rootflags"),
+        (&kernel::ELEVATOR, "elevator"),
+    ] {
+        facts.insert(&subject, key, boot_parameter_values(host, parameter));
+    }
     record_dirty_page_limits(host, facts);
 }
 
@@ -182,68 +173,58 @@ fn upstream_stable_version(
 
 fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
-    match host.read(Path::new(LIST)) {
-        Ok(text) => {
-            // Types without a device have `nodev` before the tab. OpenZFS has `nodev` too, although
-            // its pools are on devices.
-            let lines = text.split(|b| *b == b'\n').filter_map(|line| {
-                line.strip_prefix(b"\t")
-                    .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
-            });
-            Reading::known(lines.map(display_safe).collect(), Source::from_file(LIST))
-        }
-        Err(miss) => error_reading(&miss, LIST),
-    }
+    file_reading(host.read(Path::new(LIST)), LIST).map(|text| {
+        // Types without a device have `nodev` before the tab. OpenZFS has `nodev` too, although its
+        // pools are on devices.
+        let names = byte_lines(&text).filter_map(|line| {
+            line.strip_prefix(b"\t")
+                .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
+        });
+        names.map(display_safe).collect()
+    })
 }
 
 fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
     const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
     let reading = attribute::read_text(host, Path::new(FEATURE)).map(|text| text == "supported");
-    match reading {
-        Reading::Unknown {
-            why: UnknownReason::Absent,
-            ..
-        } => Reading::absent(format!(
-            "{FEATURE}: ext4 is not loaded, or does not report the feature"
-        ))
-        .with_remedy(Remedy::Do(
-            "mount an ext4 file system to load ext4".to_owned(),
-        )),
-        other => other,
+    if !reading.is_absent() {
+        return reading;
     }
+    Reading::absent(format!(
+        "{FEATURE}: ext4 is not loaded, or does not report the feature"
+    ))
+    .with_remedy(Remedy::Do(
+        "mount an ext4 file system to load ext4".to_owned(),
+    ))
 }
 
 /// Only a kernel with CONFIG_JBD2_DEBUG has this parameter (fs/jbd2/journal.c). Its absence
 /// proves nothing unless jbd2, which ext4 needs, is loaded (`is_loaded`).
 fn has_jbd2_debug(host: &dyn Host, is_loaded: bool) -> Reading<bool> {
     const PARAMETER: &str = "/sys/module/jbd2/parameters/jbd2_debug";
-    match attribute::read_text(host, Path::new(PARAMETER)).map(|_| true) {
-        Reading::Unknown {
-            why: UnknownReason::Absent,
-            ..
-        } if is_loaded => Reading::known(false, Source::from_file(PARAMETER)),
-        other => other,
+    let parameter = attribute::read_text(host, Path::new(PARAMETER));
+    if parameter.is_absent() && is_loaded {
+        return Reading::known(false, Source::from_file(PARAMETER));
     }
+    parameter.map(|_| true)
 }
 
 fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
-    match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
-        Ok(settings) => {
-            let last = settings
-                .iter()
-                .rfind(|setting| setting.key == name.as_bytes());
-            let words = last
-                .map(|setting| display_safe(&setting.value))
-                .unwrap_or_default();
-            let words = words
-                .split(',')
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned);
-            Reading::known(words.collect(), Source::from_file(COMMAND_LINE))
-        }
-        Err(miss) => error_reading(&miss, COMMAND_LINE),
-    }
+    let settings =
+        host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine);
+    file_reading(settings, COMMAND_LINE).map(|settings| {
+        let last = settings
+            .iter()
+            .rfind(|setting| setting.key == name.as_bytes());
+        let words = last
+            .into_iter()
+            .flat_map(|setting| setting.value.split(|b| *b == b','));
+        words
+            .filter(|word| !word.is_empty())
+            .map(display_safe)
+            .collect()
+    })
 }
 
 // Limits of dirty data in the page cache: vm.dirty_* (Documentation/admin-guide/sysctl/vm.rst
@@ -254,18 +235,14 @@ fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
 // is therefore the upper bound.
 
 fn record_dirty_page_limits(host: &dyn Host, facts: &mut FactSet) {
-    let host_itself = Subject::host();
     let memory = total_memory_bytes(host);
-    facts.insert(
-        &host_itself,
-        &kernel::DIRTY_BACKGROUND,
-        read_dirty_limit(host, "dirty_background", memory),
-    );
-    facts.insert(
-        &host_itself,
-        &kernel::DIRTY,
-        read_dirty_limit(host, "dirty", memory),
-    );
+    for (key, limit) in [
+        (&kernel::DIRTY_BACKGROUND, "dirty_background"),
+        (&kernel::DIRTY, "dirty"),
+    ] {
+        let reading = read_dirty_limit(host, limit, memory);
+        facts.insert(&Subject::host(), key, reading);
+    }
 }
 
 fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {

@@ -4,30 +4,31 @@
 //! directory proves nothing: virtual machines are built from container images too.
 
 pub mod name_value_lines {
-    use crate::text::display_safe;
+    use crate::text::{byte_lines, display_safe};
 
     pub fn display_safe_value(text: &[u8], name: &str) -> Option<String> {
         value_bytes(text, name).map(display_safe)
     }
 
     pub fn value_bytes<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-        let mut lines = text.split(|b| *b == b'\n');
-        lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        byte_lines(text).find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     }
 }
 
 use std::path::Path;
 
 use self::name_value_lines::{display_safe_value, value_bytes};
+use crate::attribute;
 use crate::collector::Request;
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
-use crate::host_readings::{error_reading, syscall_reading};
+use crate::host_readings::{error_reading, file_reading, syscall_reading};
 use crate::path_lookup::mount_of_path;
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
+use crate::text_table::rows;
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
@@ -78,16 +79,8 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
         return inner(b"'").unwrap_or(value).to_vec();
     };
     let mut out = Vec::with_capacity(rest.len());
-    while let [first, behind @ ..] = rest {
-        let hidden = if *first == b'\\' {
-            behind.split_first()
-        } else {
-            None
-        };
-        let (sign, behind) = match hidden {
-            Some((sign @ (b'"' | b'$' | b'`' | b'\\'), behind)) => (sign, behind),
-            _ => (first, behind),
-        };
+    while let [b'\\', sign @ (b'"' | b'$' | b'`' | b'\\'), behind @ ..] | [sign, behind @ ..] = rest
+    {
         out.push(*sign);
         rest = behind;
     }
@@ -156,35 +149,8 @@ fn is_root_in_initial_user_namespace(identity: &[u8]) -> Result<bool, String> {
         && display_safe_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
 }
 
-/// Hyper-V, also on Azure, which has the same DMI maker and product and is recognised by its
-/// chassis tag.
+/// Hyper-V, also on Azure, which is recognised by its chassis tag.
 const HYPERV: &str = "hyperv";
-
-/// Substrings of the DMI maker or product, each with the hypervisor that it means.
-const MAKERS: &[(&str, &str)] = &[
-    ("QEMU", "kvm"),
-    ("KVM", "kvm"),
-    ("VMware", "vmware"),
-    ("VMW", "vmware"),
-    ("innotek", "virtualbox"),
-    ("VirtualBox", "virtualbox"),
-    ("Xen", "xen"),
-    ("Bochs", "bochs"),
-    ("Parallels", "parallels"),
-    ("BHYVE", "bhyve"),
-    ("Microsoft Corporation Virtual Machine", HYPERV),
-    ("Amazon EC2", "amazon"),
-    ("Google Compute Engine", "google"),
-    ("Alibaba Cloud", "alibaba"),
-    ("OpenStack", "kvm"),
-    ("DigitalOcean", "kvm"),
-    ("Hetzner vServer", "kvm"),
-    ("Nutanix", "kvm"),
-    ("oVirt", "kvm"),
-    ("RHEV", "kvm"),
-    ("Apple Virtualization", "apple"),
-    ("Firecracker", "firecracker"),
-];
 
 const DMI: &str = "/sys/class/dmi/id";
 const CHASSIS_TAG: &str = "chassis_asset_tag";
@@ -195,55 +161,44 @@ fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
         .read_attribute(Path::new("/proc/xen/capabilities"))
         .unwrap_or_default();
     if xen.contains("control_d") {
-        return Reading::known(
-            "none".to_owned(),
-            Source::from_file("/proc/xen/capabilities"),
-        );
+        return known_word("none", "/proc/xen/capabilities");
     }
-    if let Ok(kind) = host.read_attribute(Path::new("/sys/hypervisor/type"))
-        && !kind.is_empty()
-    {
-        return Reading::known(kind, Source::from_file("/sys/hypervisor/type"));
+    let kind = attribute::read_text(host, Path::new("/sys/hypervisor/type"));
+    if kind.is_known() {
+        return kind;
     }
     let dmi = |name: &str| {
         host.read_attribute(&Path::new(DMI).join(name))
             .unwrap_or_default()
     };
     let product = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
-    let maker = MAKERS
-        .iter()
-        .find(|(mark, _)| product.contains(mark))
-        .map(|(_, name)| *name);
+    let maker = rows(include_str!("hypervisors.txt")).find(|[mark, _]| product.contains(mark));
     let is_metal = product.contains(".metal");
     match maker {
-        Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => Reading::known(
-            "azure".to_owned(),
-            Source::from_file(format!("{DMI}/{CHASSIS_TAG}")),
-        ),
-        Some(name) if !is_metal => Reading::known(name.to_owned(), Source::from_file(DMI)),
+        Some([_, HYPERV]) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => {
+            known_word("azure", &format!("{DMI}/{CHASSIS_TAG}"))
+        }
+        Some([_, name]) if !is_metal => known_word(name, DMI),
         _ => virtualisation_from_cpu_flag(host),
     }
 }
 
+fn known_word(word: &str, path: &str) -> Reading<String> {
+    Reading::known(word.to_owned(), Source::from_file(path))
+}
+
 /// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
 fn virtualisation_from_cpu_flag(host: &dyn Host) -> Reading<String> {
-    let text = match host.read(Path::new(CPUINFO)) {
-        Ok(text) => text,
-        Err(miss) => return error_reading(&miss, CPUINFO),
-    };
-    let mut lines = text.split(|b| *b == b'\n');
-    let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
-        return Reading::ambiguous(
-            "a guest cannot detect its hypervisor on this processor architecture",
-        );
-    };
-    let guest = flags
-        .split(|b| *b == b' ')
-        .any(|flag| flag == b"hypervisor");
-    Reading::known(
-        if guest { "vm" } else { "none" }.to_owned(),
-        Source::from_file(CPUINFO),
-    )
+    file_reading(host.read(Path::new(CPUINFO)), CPUINFO).and_then_reading(|text, source| {
+        let Some(flags) = byte_lines(&text).find(|line| line.starts_with(b"flags")) else {
+            return Reading::ambiguous(
+                "a guest cannot detect its hypervisor on this processor architecture",
+            );
+        };
+        let mut flags = flags.split(|b| *b == b' ');
+        let is_guest = flags.any(|flag| flag == b"hypervisor");
+        Reading::known(if is_guest { "vm" } else { "none" }.to_owned(), source)
+    })
 }
 
 fn detect_container(
@@ -251,31 +206,18 @@ fn detect_container(
     identity: &Reading<Vec<u8>>,
     facts: &FactSet,
 ) -> Reading<String> {
-    let known =
-        |name: &str, source: &str| Reading::known(name.to_owned(), Source::from_file(source));
     // A file that a runtime creates in /run proves a container; a file in the image is only a
     // hint.
-    if let Ok(name) = host.read_attribute(Path::new("/run/systemd/container"))
-        && !name.is_empty()
-    {
-        return Reading::known(name, Source::from_file("/run/systemd/container"));
+    let name = attribute::read_text(host, Path::new("/run/systemd/container"));
+    if name.is_known() {
+        return name;
     }
     if host.stat(Path::new("/run/.containerenv")).is_ok() {
-        return known("podman", "/run/.containerenv");
+        return known_word("podman", "/run/.containerenv");
     }
     let text = match identity {
         Reading::Known { value, .. } => value,
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why: *why,
-                detail: detail.clone(),
-                remedy: remedy.clone(),
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.clone().into_unknown_reading(),
     };
     let is_apart = |key: &str| display_safe_value(text, key).map(|which| which != "initial");
     let Some(in_pid_namespace) = is_apart("pid_namespace") else {
@@ -287,7 +229,7 @@ fn detect_container(
     // root.
     let has_other_root = is_apart("root").or_else(|| is_root_mount_of_container(facts));
     if !in_pid_namespace && has_other_root == Some(false) && !is_root_overlay(facts) {
-        return known("none", "/proc/self/ns/pid");
+        return known_word("none", "/proc/self/ns/pid");
     }
     let cgroup = host
         .read(Path::new("/proc/self/cgroup"))
@@ -303,19 +245,19 @@ fn detect_container(
         .into_iter()
         .find(|(mark, _)| cgroup.contains(mark))
     {
-        return known(name, "/proc/self/cgroup");
+        return known_word(name, "/proc/self/cgroup");
     }
     if host.stat(Path::new("/.dockerenv")).is_ok() {
-        return known("docker", "/.dockerenv");
+        return known_word("docker", "/.dockerenv");
     }
     if has_lxcfs(facts) {
-        return known("lxc", "/proc/self/mountinfo");
+        return known_word("lxc", "/proc/self/mountinfo");
     }
     // A live medium also has an overlay as its root, so only a separate namespace or root is proof.
     match (in_pid_namespace, has_other_root) {
-        (true, _) => known("container", "/proc/self/ns/pid"),
-        (false, Some(true)) => known("container", "/proc/1/root"),
-        (false, Some(false)) => known("none", "/proc/self/ns/pid"),
+        (true, _) => known_word("container", "/proc/self/ns/pid"),
+        (false, Some(true)) => known_word("container", "/proc/1/root"),
+        (false, Some(false)) => known_word("none", "/proc/self/ns/pid"),
         (false, None) => Reading::ambiguous(
             "the root directory of process 1 cannot be read, and the root of walwise may belong to a container or a live system",
         ),

@@ -12,15 +12,14 @@ use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
 use crate::host_readings::error_reading;
-use crate::text::display_path;
+use crate::text::{display_path, is_decimal};
 
 pub fn insert_bcache_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let mode =
-        attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
-            attribute::bracketed_value(&text)
-                .and_then(BcacheMode::from_word)
-                .ok_or_else(|| format!("`{text}` selects no mode"))
-        });
+    let mode = node.read_text(host, "bcache/cache_mode").and_then(|text| {
+        attribute::bracketed_value(&text)
+            .and_then(BcacheMode::from_word)
+            .ok_or_else(|| format!("`{text}` selects no mode"))
+    });
     let state: Reading<BcacheState> =
         attribute::read_choice(host, &node.attribute_path("bcache/state"));
     let has_none = state.value().is_some_and(|state| !state.has_cache());
@@ -52,10 +51,7 @@ fn add_cache_set_members_below(host: &dyn Host, node: &SysfsBlockDevice, facts: 
             return;
         }
     };
-    let is_member = |name: &str| {
-        name.strip_prefix("cache")
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
+    let is_member = |name: &str| name.strip_prefix("cache").is_some_and(is_decimal);
     for name in names
         .iter()
         .filter(|name| name.to_str().is_some_and(is_member))

@@ -10,63 +10,17 @@
 use super::sysfs_device::SysfsBlockDevice;
 use crate::facts::catalog::device::{self, CloudDiskService};
 use crate::facts::catalog::host;
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, UnknownReason};
 use crate::text::suggest::edit_distance;
+use crate::text_table::rows;
 
-/// Model, cloud, and whether stopping or moving the machine loses the disk's data.
-const DISKS: &[(&str, CloudDiskService, bool)] = &[
-    (
-        "Amazon Elastic Block Store",
-        CloudDiskService::AmazonEbs,
-        false,
-    ),
-    (
-        "Amazon EC2 NVMe Instance Storage",
-        CloudDiskService::AmazonInstanceStore,
-        true,
-    ),
-    (
-        "nvme_card-pd",
-        CloudDiskService::GooglePersistentDisk,
-        false,
-    ),
-    (
-        "Google PersistentDisk",
-        CloudDiskService::GooglePersistentDisk,
-        false,
-    ),
-    ("nvme_card", CloudDiskService::GoogleLocalSsd, true),
-    (
-        "Google EphemeralDisk",
-        CloudDiskService::GoogleLocalSsd,
-        true,
-    ),
-    (
-        "MSFT NVMe Accelerator v1.0",
-        CloudDiskService::AzureManagedDisk,
-        false,
-    ),
-    (
-        "Microsoft NVMe Direct Disk",
-        CloudDiskService::AzureLocalDisk,
-        true,
-    ),
-    (
-        "Microsoft NVMe Direct Disk v2",
-        CloudDiskService::AzureLocalDisk,
-        true,
-    ),
-    (
-        "Alibaba Cloud Elastic Block Storage",
-        CloudDiskService::AlibabaBlockStorage,
-        false,
-    ),
-    (
-        "ORACLE BlockVolume",
-        CloudDiskService::OracleBlockVolume,
-        false,
-    ),
-];
+/// The documented models of cloud disks with service, and whether the disk is ephemeral.
+fn cloud_disks() -> impl Iterator<Item = (&'static str, CloudDiskService, bool)> {
+    rows(include_str!("cloud_models.txt")).filter_map(|[model, service, lifetime]| {
+        let service = CloudDiskService::from_word(service)?;
+        Some((model, service, !lifetime.is_empty()))
+    })
+}
 
 /// The model of every disk under Hyper-V, including Azure's temporary disks.
 const HYPERV: &str = "Msft Virtual Disk";
@@ -77,74 +31,68 @@ fn cloud_disk_of_model(model: &str) -> Option<(CloudDiskService, bool)> {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
         _ => model,
     };
-    DISKS
-        .iter()
+    cloud_disks()
         .find(|(known, ..)| *known == model)
-        .map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
+        .map(|(_, cloud, ephemeral)| (cloud, ephemeral))
 }
 
 /// The largest edit distance from a documented model at which a model counts as garbled.
 const MAX_GARBLED_LETTERS: usize = 2;
 
 fn resembles_known_model(model: &str) -> bool {
-    let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
-    known
-        .into_iter()
-        .any(|known| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
+    cloud_disks().any(|(known, ..)| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
+        || edit_distance(HYPERV, model) <= MAX_GARBLED_LETTERS
 }
 
 pub fn insert_cloud_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
-    if !node.kind.is_disk() {
-        return;
+    if node.kind.is_disk() {
+        let (cloud, ephemeral) = cloud_and_lifetime(node, facts);
+        facts.insert(&node.subject, &device::CLOUD, cloud);
+        facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
     }
-    let subject = &node.subject;
-    let model = facts.get(subject, &device::MODEL);
-    let machine = facts.get(&Subject::host(), &host::VIRTUALISATION);
-    let is_of_hyperv = model.value().is_some_and(|model| model == HYPERV);
-    if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
-        return insert_azure_disk_facts(node, facts);
-    }
-    let found = model.value().and_then(|model| cloud_disk_of_model(model));
-    let by_model = Source::derived_from([device::MODEL.name()]);
-    if let Some((cloud, ephemeral)) = found {
-        facts.insert_known(subject, &device::CLOUD, cloud, by_model.clone());
-        facts.insert_known(subject, &device::EPHEMERAL, ephemeral, by_model);
-        return;
-    }
-    let virtualisation = machine.value().map_or("", String::as_str);
-    let (cloud, ephemeral) = match model {
-        Reading::Known { .. } if is_of_hyperv => (no_cloud_reading(), unknown_ephemeral_reading()),
+}
+
+/// The cloud, and whether the disk is ephemeral.
+fn cloud_and_lifetime(
+    node: &SysfsBlockDevice,
+    facts: &FactSet,
+) -> (Reading<CloudDiskService>, Reading<bool>) {
+    let no_cloud = || Reading::absent("the disk's model is not that of a known cloud");
+    let source = Source::derived_from([device::MODEL.name(), host::VIRTUALISATION.name()]);
+    let machine = facts.host_value(&host::VIRTUALISATION).unwrap_or_default();
+    let model = match facts.get(&node.subject, &device::MODEL) {
+        Reading::Known { value, .. } => value,
         // The model that could not be read may be that of an ephemeral disk, so the lifetime is
         // unknown.
         Reading::Unknown { why, detail, .. }
-            if why != UnknownReason::Absent && virtualisation != "none" =>
+            if why != UnknownReason::Absent && machine != "none" =>
         {
             let detail = format!(
                 "the model of this virtual disk is unknown, so the disk may be ephemeral: {detail}"
             );
             let unread = Reading::unknown(why, detail.clone()).with_remedy(Remedy::RunAsRoot);
-            (Reading::unknown(why, detail), unread)
+            return (Reading::unknown(why, detail), unread);
         }
-        Reading::Known { value, .. } if resembles_known_model(&value) => {
-            let detail =
-                format!("`{value}` resembles a documented cloud model but does not match it");
-            (
-                Reading::malformed(detail.clone()),
-                Reading::malformed(detail),
-            )
-        }
-        // A disk of any other model is not ephemeral, because [`DISKS`] has every ephemeral model
-        // that clouds document.
-        Reading::Known { .. } | Reading::Unknown { .. } => {
-            let by = [device::MODEL.name(), host::VIRTUALISATION.name()];
-            (
-                no_cloud_reading(),
-                Reading::known(false, Source::derived_from(by)),
-            )
-        }
+        Reading::Unknown { .. } => String::new(),
     };
-    facts.insert(subject, &device::CLOUD, cloud);
-    facts.insert(subject, &device::EPHEMERAL, ephemeral);
+    if model == HYPERV && machine == "azure" {
+        return azure_cloud_and_lifetime(node, source);
+    }
+    if model == HYPERV {
+        return (no_cloud(), unknown_ephemeral_reading());
+    }
+    if let Some((cloud, ephemeral)) = cloud_disk_of_model(&model) {
+        let by_model = Source::derived_from([device::MODEL.name()]);
+        let ephemeral = Reading::known(ephemeral, by_model.clone());
+        return (Reading::known(cloud, by_model), ephemeral);
+    }
+    if resembles_known_model(&model) {
+        let detail = format!("`{model}` resembles a documented cloud model but does not match it");
+        return (Reading::malformed(&detail), Reading::malformed(detail));
+    }
+    // A disk of any other model is not ephemeral, because `cloud_models.txt` has every ephemeral
+    // model that clouds document.
+    (no_cloud(), Reading::known(false, source))
 }
 
 /// Temporary disks of Azure machines of generations 1 and 2: part of the controller's path, and the
@@ -164,35 +112,27 @@ const AZURE_PERSISTENT: [&str; 5] = [
 ];
 
 /// All SCSI disks of Azure have the same model, so their controller decides.
-fn insert_azure_disk_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
+fn azure_cloud_and_lifetime(
+    node: &SysfsBlockDevice,
+    source: Source,
+) -> (Reading<CloudDiskService>, Reading<bool>) {
     let unit = node
         .first_matching_path_component(|part| part.split(':').count() == 4)
         .unwrap_or_default();
     let is_temporary = |(controller, end): &(&str, &str)| {
         node.device_path_contains(controller) && unit.ends_with(end)
     };
-    let source = || Source::derived_from([device::MODEL.name(), host::VIRTUALISATION.name()]);
+    let is_at = |controller: &&str| node.device_path_contains(controller);
+    let known = |ephemeral| Reading::known(ephemeral, source.clone());
     let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
-        (
-            CloudDiskService::AzureLocalDisk,
-            Reading::known(true, source()),
-        )
-    } else if AZURE_PERSISTENT
-        .iter()
-        .any(|controller| node.device_path_contains(controller))
-    {
-        (
-            CloudDiskService::AzureManagedDisk,
-            Reading::known(false, source()),
-        )
+        (CloudDiskService::AzureLocalDisk, known(true))
+    } else if AZURE_PERSISTENT.iter().any(is_at) {
+        (CloudDiskService::AzureManagedDisk, known(false))
     } else {
-        (
-            CloudDiskService::AzureManagedDisk,
-            unknown_ephemeral_reading(),
-        )
+        let unknown = unknown_ephemeral_reading();
+        (CloudDiskService::AzureManagedDisk, unknown)
     };
-    facts.insert_known(&node.subject, &device::CLOUD, cloud, source());
-    facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
+    (Reading::known(cloud, source), ephemeral)
 }
 
 fn unknown_ephemeral_reading() -> Reading<bool> {
@@ -202,15 +142,23 @@ fn unknown_ephemeral_reading() -> Reading<bool> {
     Reading::ambiguous(detail).with_remedy(Remedy::Do(help.to_owned()))
 }
 
-fn no_cloud_reading() -> Reading<CloudDiskService> {
-    Reading::absent("the disk's model is not that of a known cloud")
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Subject;
+    use crate::text_table::check_rows;
+
+    #[test]
+    fn table_of_models_is_complete() {
+        check_rows::<3>(include_str!("cloud_models.txt"));
+        assert_eq!(cloud_disks().count(), 11);
+        assert_eq!(
+            cloud_disks().filter(|(.., ephemeral)| *ephemeral).count(),
+            5
+        );
+    }
 
     #[test]
     fn cloud_models_match_exactly() {
@@ -377,14 +325,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_complete_cloud_models_match(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
+        fn only_complete_cloud_models_match(disk in prop::sample::select(cloud_disks().collect::<Vec<_>>()), cut in 1usize..8, more in "[ -~]{1,4}") {
             let (model, cloud, ephemeral) = disk;
             prop_assert_eq!(cloud_disk_of_model(model), Some((cloud, ephemeral)));
             let half = &model[..model.len() - cut];
-            prop_assert!(cloud_disk_of_model(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
+            prop_assert!(cloud_disk_of_model(half).is_none() || cloud_disks().any(|(known, ..)| known == half));
             let longer = format!("{model}{more}");
             let numbered = model == "nvme_card" && more.bytes().all(|b| b.is_ascii_digit());
-            prop_assert!(cloud_disk_of_model(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
+            prop_assert!(cloud_disk_of_model(&longer).is_none() || numbered || cloud_disks().any(|(known, ..)| known == longer));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{bcache, cloud, geometry, md, medium, multipath_identity, transport};
 use crate::attribute;
 use crate::collector::{Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject};
 use crate::host::Host;
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -90,18 +90,12 @@ const NEWER_KERNEL_REMEDY: &str =
 fn insert_write_cache_and_scheduler(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let subject = &node.subject;
     let has_queue = facts.value(subject, &device::LOGICAL_BLOCK).is_some();
-    let believed = match attribute::read_choice(host, &node.attribute_path("queue/write_cache")) {
-        Reading::Unknown {
-            why: UnknownReason::Absent,
-            detail,
-            ..
-        } if has_queue => {
-            Reading::absent(detail).with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned()))
-        }
-        told => told,
-    };
+    let mut believed = attribute::read_choice(host, &node.attribute_path("queue/write_cache"));
+    if believed.is_absent() && has_queue {
+        believed = believed.with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned()));
+    }
     facts.insert(subject, &device::WRITE_CACHE, believed);
-    let schedulers = attribute::read_text(host, &node.attribute_path("queue/scheduler"));
+    let schedulers = node.read_text(host, "queue/scheduler");
     // A device without schedulers prints only `none`.
     let active = schedulers.map(|text| match attribute::bracketed_value(&text) {
         Some(word) => word.to_owned(),
@@ -121,7 +115,7 @@ fn insert_kernel_counts_flushes_fact(
     let counts = if is_bio_based(node, facts) {
         Reading::known(false, Source::derived_from([device::KIND.name()]))
     } else {
-        attribute::read_text(host, &node.attribute_path("stat"))
+        node.read_text(host, "stat")
             .map(|text| text.split_whitespace().count() >= FIELDS_WITH_FLUSHES)
     };
     facts.insert(&node.subject, &device::COUNTS_FLUSHES, counts);

@@ -5,9 +5,8 @@
 //! If only `start` shows a misalignment, the alignment is unknown.
 
 use super::sysfs_device::SysfsBlockDevice;
-use crate::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::{FactSet, Reading, Source, UnknownReason};
+use crate::facts::{FactSet, Reading, Source};
 use crate::host::Host;
 
 /// Bytes per unit of `start`, whatever the disk's block size.
@@ -15,7 +14,7 @@ const SECTOR: u64 = 512;
 
 pub fn insert_queue_limits(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let subject = &node.subject;
-    let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
+    let number = |name: &str| node.read_number(host, name);
     facts.insert(
         subject,
         &device::MAX_IO,
@@ -42,21 +41,14 @@ pub fn insert_queue_limits(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut
 /// The I/O timeout in milliseconds: from the queue, or else from the SCSI device, whose older
 /// attribute is in seconds.
 fn read_io_timeout_ms(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<u64> {
-    let of_queue = attribute::read_number(host, &node.attribute_path("queue/io_timeout"));
-    match of_queue {
-        Reading::Unknown {
-            why: UnknownReason::Absent,
-            ..
-        } => {
-            let of_scsi = attribute::read_number(host, &node.attribute_path("device/timeout"));
-            if of_scsi.is_known() {
-                of_scsi.map(|seconds| seconds.saturating_mul(1000))
-            } else {
-                of_queue
-            }
+    let of_queue = node.read_number(host, "queue/io_timeout");
+    if of_queue.is_absent() {
+        let of_scsi = node.read_number(host, "device/timeout");
+        if of_scsi.is_known() {
+            return of_scsi.map(|seconds| seconds.saturating_mul(1000));
         }
-        known => known,
     }
+    of_queue
 }
 
 fn may_support_atomic_writes(kind: DeviceKind) -> bool {
@@ -72,10 +64,11 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
 
 /// The partition must already have its disk's facts.
 pub fn insert_partition_alignment(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let start = attribute::read_number(host, &node.attribute_path("start"))
+    let start = node
+        .read_number(host, "start")
         .map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
-    let offset = attribute::read_text(host, &node.attribute_path("alignment_offset"));
+    let offset = node.read_text(host, "alignment_offset");
     let aligned = match (offset.value().map(String::as_str), start.value(), block) {
         (Some("0"), Some(&start), Some(block)) => {
             let of = [

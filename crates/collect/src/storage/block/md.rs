@@ -8,9 +8,9 @@
 use super::sysfs_device::SysfsBlockDevice;
 use crate::attribute;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayMemberState, SyncAction};
-use crate::facts::{Choice, FactSet, KeyInfo, Reading, Source, Subject};
+use crate::facts::{Choice, FactSet, KeyInfo, Reading, Subject};
 use crate::host::Host;
-use crate::host_readings::error_reading;
+use crate::host_readings::file_reading;
 use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
@@ -25,7 +25,7 @@ const ATTRIBUTES: &[(KeyInfo, &str)] = &[
 ];
 
 pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
+    let text = |name: &str| node.read_text(host, name);
     let subject = &node.subject;
     let metadata = text("md/metadata_version");
     facts.insert(
@@ -37,11 +37,10 @@ pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut 
     node.insert_attributes(host, ATTRIBUTES, facts);
     let disks = text("md/raid_disks").and_then(|text| {
         // During a reshape the old number follows in brackets: `5 (4)`.
-        let first = text
-            .split_whitespace()
-            .next()
-            .and_then(|word| word.parse().ok());
-        first.ok_or_else(|| format!("`{text}` is not a number"))
+        let first = text.split_whitespace().next();
+        first
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| format!("`{text}` is not a number"))
     });
     let degraded = facts.value(subject, &device::MD_DEGRADED);
     let wanted = disks.value().copied().filter(|_| {
@@ -78,7 +77,6 @@ pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut 
         .value()
         .into_iter()
         .flatten()
-        .cloned()
         .map(Subject::device)
         .collect();
     // Failed members leave the stack, unless all members have failed.
@@ -165,57 +163,50 @@ fn require_member_count_in_sync(
 /// A container has external metadata without a parent array; a volume's metadata names the parent
 /// (`external:/md127/0`).
 fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
-    let external = metadata
-        .value()
-        .and_then(|text| text.strip_prefix("external:"));
-    match (&level, external, metadata.source()) {
-        (Reading::Unknown { .. }, Some(kind), Some(source)) if !kind.contains('/') => {
-            Reading::known(ArrayLevel::Container, source.clone())
-        }
-        _ => level.and_then(|word| ArrayLevel::parse_word(&word)),
+    let is_container = |metadata: &String| {
+        metadata
+            .strip_prefix("external:")
+            .is_some_and(|kind| !kind.contains('/'))
+    };
+    if !level.is_known() && metadata.value().is_some_and(is_container) {
+        metadata.clone().map(|_| ArrayLevel::Container)
+    } else {
+        level.and_then(|word| ArrayLevel::parse_word(&word))
     }
 }
 
 fn read_members(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute_path("md");
-    let shown = display_path(&home);
-    let names = match host.list_directory(&home) {
-        Ok(names) => names,
-        Err(miss) => return error_reading(&miss, &shown),
-    };
-    let mut members = Vec::new();
-    for name in names
-        .iter()
-        .filter(|name| name.as_encoded_bytes().starts_with(b"dev-"))
-    {
-        let member = display_safe(
-            name.as_encoded_bytes()
-                .strip_prefix(b"dev-")
-                .unwrap_or_default(),
-        );
-        match attribute::read_text(host, &home.join(name).join("state")) {
-            Reading::Known { value, .. } => {
-                // A word that is not a known state may mean a failure.
-                let words = value.split([',', ' ']).filter(|word| !word.is_empty());
-                match words
-                    .map(ArrayMemberState::parse_word)
-                    .collect::<Result<Vec<_>, _>>()
-                {
-                    Ok(states) => members.push(ArrayMember {
-                        name: member,
-                        states,
-                    }),
-                    Err(detail) => {
-                        return Reading::malformed(format!("state of {member}: {detail}"));
+    let names = file_reading(host.list_directory(&home), &display_path(&home));
+    names.and_then_reading(|names, source| {
+        let mut members = Vec::new();
+        for name in &names {
+            let Some(member) = name.as_encoded_bytes().strip_prefix(b"dev-") else {
+                continue;
+            };
+            let member = display_safe(member);
+            match attribute::read_text(host, &home.join(name).join("state")) {
+                Reading::Known { value, .. } => {
+                    // A word that is not a known state may mean a failure.
+                    let words = value.split([',', ' ']).filter(|word| !word.is_empty());
+                    let states = words.map(ArrayMemberState::parse_word);
+                    match states.collect() {
+                        Ok(states) => members.push(ArrayMember {
+                            name: member,
+                            states,
+                        }),
+                        Err(detail) => {
+                            return Reading::malformed(format!("state of {member}: {detail}"));
+                        }
                     }
                 }
+                // A member whose state is unreadable may have failed, so the list of members is
+                // unknown.
+                unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
             }
-            // A member whose state is unreadable may have failed, so the list of members is
-            // unknown.
-            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
         }
-    }
-    Reading::known(members, Source::from_file(shown))
+        Reading::known(members, source)
+    })
 }
 
 #[cfg(test)]

@@ -12,17 +12,15 @@ use crate::facts::catalog::device::{
 use crate::facts::catalog::host;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
 
-/// The first words of the models of emulated disks, with or without vendor.
-const EMULATED_VENDORS: &[&str] = &[
+/// The beginnings of the models of emulated disks, with or without vendor, and of RAID volumes that
+/// an LSI host adapter shows among plain SAS disks.
+const EMULATED_MODELS: &[&str] = &[
     "QEMU",
     "VMware",
     "VBOX",
     "ORCL-VBOX",
     "LIO-ORG",
     "Linux scsi_debug",
-];
-/// Models of RAID volumes that an LSI host adapter shows among plain SAS disks.
-const LSI_VOLUME_MODELS: &[&str] = &[
     "LSILOGIC Logical Volume",
     "LSI Logical Volume",
     "Dell VIRTUAL DISK",
@@ -47,56 +45,59 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     let known = |medium: Medium, of: &[&str]| {
         Reading::known(medium, Source::derived_from(of.iter().copied()))
     };
-    let transport = match facts.get(disk, &device::TRANSPORT) {
-        Reading::Known { value, .. } => value,
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    };
     let by = device::TRANSPORT.name();
-    if hides_physical_disks(transport) {
-        return known(Medium::Virtual, &[by]);
-    }
-    let model = facts.value(disk, &device::MODEL).unwrap_or_default();
-    if EMULATED_VENDORS
-        .iter()
-        .chain(LSI_VOLUME_MODELS)
-        .any(|name| model.starts_with(name))
-        || facts.value(disk, &device::CLOUD).is_some()
-    {
-        return known(Medium::Virtual, &[device::MODEL.name()]);
-    }
-    match facts.get(&Subject::host(), &host::VIRTUALISATION) {
-        Reading::Known { value, .. } if value == "none" => {}
-        // A disk passed through by a hypervisor looks the same as an emulated one, so every disk of
-        // a virtual machine counts as virtual.
-        Reading::Known { .. } => return known(Medium::Virtual, &[host::VIRTUALISATION.name()]),
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    }
-    let turns = facts.value(disk, &device::ROTATIONAL);
-    let both = [by, device::ROTATIONAL.name(), host::VIRTUALISATION.name()];
-    match transport {
-        Transport::Pmem => known(Medium::PersistentMemory, &[by, host::VIRTUALISATION.name()]),
-        Transport::Mmc => known(Medium::Flash, &[by]),
-        _ if turns.is_none() => Reading::absent("the disk's rotational flag is unknown"),
-        Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
-            known(Medium::Platters, &both)
-        }
-        Transport::Usb if turns == Some(true) => {
-            Reading::ambiguous("USB bridges report every disk as rotational")
-        }
-        Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => {
-            known(Medium::Flash, &both)
-        }
-        Transport::Scsi
-        | Transport::Virtio
-        | Transport::VirtioScsi
-        | Transport::Xen
-        | Transport::Vmware
-        | Transport::Hyperv
-        | Transport::Network
-        | Transport::Megaraid
-        | Transport::Raid
-        | Transport::Other => Reading::ambiguous("the transport does not show the disk's medium"),
-    }
+    facts
+        .get(disk, &device::TRANSPORT)
+        .and_then_reading(|transport, _| {
+            if hides_physical_disks(transport) {
+                return known(Medium::Virtual, &[by]);
+            }
+            let model = facts.value(disk, &device::MODEL).unwrap_or_default();
+            let is_emulated = EMULATED_MODELS.iter().any(|name| model.starts_with(name));
+            if is_emulated || facts.value(disk, &device::CLOUD).is_some() {
+                return known(Medium::Virtual, &[device::MODEL.name()]);
+            }
+            let machine = facts.get(&Subject::host(), &host::VIRTUALISATION);
+            machine.and_then_reading(|machine, _| {
+                // A disk passed through by a hypervisor looks the same as an emulated one, so every disk
+                // of a virtual machine counts as virtual.
+                if machine != "none" {
+                    return known(Medium::Virtual, &[host::VIRTUALISATION.name()]);
+                }
+                let turns = facts.value(disk, &device::ROTATIONAL);
+                let both = [by, device::ROTATIONAL.name(), host::VIRTUALISATION.name()];
+                match transport {
+                    Transport::Pmem => {
+                        known(Medium::PersistentMemory, &[by, host::VIRTUALISATION.name()])
+                    }
+                    Transport::Mmc => known(Medium::Flash, &[by]),
+                    _ if turns.is_none() => {
+                        Reading::absent("the disk's rotational flag is unknown")
+                    }
+                    Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
+                        known(Medium::Platters, &both)
+                    }
+                    Transport::Usb if turns == Some(true) => {
+                        Reading::ambiguous("USB bridges report every disk as rotational")
+                    }
+                    Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => {
+                        known(Medium::Flash, &both)
+                    }
+                    Transport::Scsi
+                    | Transport::Virtio
+                    | Transport::VirtioScsi
+                    | Transport::Xen
+                    | Transport::Vmware
+                    | Transport::Hyperv
+                    | Transport::Network
+                    | Transport::Megaraid
+                    | Transport::Raid
+                    | Transport::Other => {
+                        Reading::ambiguous("the transport does not show the disk's medium")
+                    }
+                }
+            })
+        })
 }
 
 fn hides_physical_disks(transport: Transport) -> bool {
@@ -106,39 +107,35 @@ fn hides_physical_disks(transport: Transport) -> bool {
 /// `queue/zoned` covers disks that report zones. A rotating disk that accepts discards may hide its
 /// zones (smartmontools' drive database).
 fn shingled_reading(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecording> {
-    let by_zones = |zones: ShingledRecording| {
-        Reading::known(zones, Source::derived_from([device::ZONED.name()]))
+    let known = |recording, of: &[&str]| {
+        Reading::known(recording, Source::derived_from(of.iter().copied()))
     };
-    match facts.get(disk, &device::ZONED) {
-        Reading::Known {
-            value: ZoneModel::HostAware,
-            ..
-        } => return by_zones(ShingledRecording::HostAware),
-        Reading::Known {
-            value: ZoneModel::HostManaged,
-            ..
-        } => return by_zones(ShingledRecording::HostManaged),
-        Reading::Known {
-            value: ZoneModel::None,
-            ..
-        } => {}
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    }
-    let of = [
-        device::ZONED.name(),
-        device::MEDIUM.name(),
-        device::DISCARD_MAX.name(),
-    ];
-    let known = |zones: ShingledRecording| Reading::known(zones, Source::derived_from(of));
-    match facts.get(disk, &device::MEDIUM) {
-        Reading::Known { value, .. } if !value.is_rotational() => known(ShingledRecording::No),
-        Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
-            Reading::Known { value: 1.., .. } => known(ShingledRecording::Suspected),
-            _ => Reading::absent("drive-managed SMR is not reported to the kernel")
-                .with_remedy(Remedy::Do(query_zones_remedy(disk))),
-        },
-        unknown @ Reading::Unknown { .. } => unknown.into_unknown_reading(),
-    }
+    let zoned = device::ZONED.name();
+    let of = [zoned, device::MEDIUM.name(), device::DISCARD_MAX.name()];
+    let by_medium = || {
+        facts
+            .get(disk, &device::MEDIUM)
+            .and_then_reading(|medium, _| {
+                if !medium.is_rotational() {
+                    known(ShingledRecording::No, &of)
+                } else if facts
+                    .value(disk, &device::DISCARD_MAX)
+                    .is_some_and(|max| max > 0)
+                {
+                    known(ShingledRecording::Suspected, &of)
+                } else {
+                    Reading::absent("drive-managed SMR is not reported to the kernel")
+                        .with_remedy(Remedy::Do(query_zones_remedy(disk)))
+                }
+            })
+    };
+    facts
+        .get(disk, &device::ZONED)
+        .and_then_reading(|zones, _| match zones {
+            ZoneModel::HostAware => known(ShingledRecording::HostAware, &[zoned]),
+            ZoneModel::HostManaged => known(ShingledRecording::HostManaged, &[zoned]),
+            ZoneModel::None => by_medium(),
+        })
 }
 
 fn query_zones_remedy(disk: &Subject) -> String {

@@ -9,21 +9,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::device_kind_by_name;
+use super::dm;
 use super::sysfs_device::{CLASS, SysfsBlockDevice, device_subject, is_complete_device_path};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::host_readings::error_reading;
+use crate::parallel;
+use crate::system::os::name_value_lines::value_bytes;
 use crate::text::{display_path, display_safe};
-use crate::{attribute, parallel};
-
-/// Name prefixes of devices that never have devices below, so that their `slaves` directories need
-/// not be listed.
-const PREFIXES_WITHOUT_SLAVES: &[&str] = &[
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "zram", "ram", "sr", "fd", "nbd", "rbd",
-    "pmem", "zd", "dasd",
-];
 
 /// Records kind and lower devices of every block device, and calls `describe` for all that are not
 /// empty. The devices are described in parallel chunks. The result begins with the devices that
@@ -98,19 +92,14 @@ fn read_block_device(
         kind: DeviceKind::Other,
         device_path: Vec::new(),
     };
-    let size = attribute::read_number(host, &node.attribute_path("size"))
+    let size = node
+        .read_number(host, "size")
         .map(|sectors| sectors.saturating_mul(512));
-    let empty = size.value() == Some(&0);
-    facts.insert(&node.subject, &device::SIZE, size);
+    facts.insert(&node.subject, &device::SIZE, size.clone());
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
-    if empty && !stacked {
-        let source = Source::from_file(display_path(&node.attribute_path("size")));
-        facts.insert_known(
-            &node.subject,
-            &device::KIND,
-            device_kind_by_name(&node),
-            source,
-        );
+    if size.value() == Some(&0) && !stacked {
+        let kind = size.map(|_| node.kind_by_name());
+        facts.insert(&node.subject, &device::KIND, kind);
         return None;
     }
     read_device_identity(host, &mut node, facts);
@@ -118,21 +107,17 @@ fn read_block_device(
     // md arrays, the device tree shows the device below.
     if node.kind.is_partition() && !node.has_name_prefix("dm-") {
         match node.device_path.rsplit(|b| *b == b'/').nth(1) {
-            Some(disk) => facts.add_layer_below(
-                &node.subject,
-                &self::device_subject(OsStr::from_bytes(disk)),
-            ),
+            Some(disk) => {
+                facts.add_layer_below(&node.subject, &device_subject(OsStr::from_bytes(disk)));
+            }
             None => facts.add_note_once(format!("{}: its disk is unknown", node.subject)),
         }
-    } else if !PREFIXES_WITHOUT_SLAVES
-        .iter()
-        .any(|prefix| node.has_name_prefix(prefix))
-    {
+    } else if node.mark_rows().all(|[_, _, slaves, ..]| *slaves != "no") {
         let slaves = host
             .list_directory(&node.attribute_path("slaves"))
             .unwrap_or_default();
         for slave in &slaves {
-            facts.add_layer_below(&node.subject, &self::device_subject(slave));
+            facts.add_layer_below(&node.subject, &device_subject(slave));
         }
     }
     Some(node)
@@ -147,21 +132,20 @@ fn read_device_identity(host: &dyn Host, node: &mut SysfsBlockDevice, facts: &mu
             Ok(text) => text,
             Err(miss) => return error_reading(miss, &shown),
         };
-        let mut lines = text.split(|b| *b == b'\n');
-        match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {
+        match value_bytes(text, key) {
             Some(value) => Reading::known(value.to_vec(), Source::from_file(shown.clone())),
             None => Reading::malformed(format!("{shown} has no {key}")),
         }
     };
     let (major, minor) = (value("MAJOR"), value("MINOR"));
-    let minor_text = minor
+    let minor = minor
         .value()
         .map(|minor| display_safe(minor))
         .unwrap_or_default();
     facts.insert(
         &node.subject,
         &device::DEVNO,
-        major.map(|major| format!("{}:{minor_text}", display_safe(&major))),
+        major.map(|major| format!("{}:{minor}", display_safe(&major))),
     );
     facts.insert(
         &node.subject,
@@ -169,25 +153,24 @@ fn read_device_identity(host: &dyn Host, node: &mut SysfsBlockDevice, facts: &mu
         value("DEVNAME").map(|name| format!("/dev/{}", display_safe(&name))),
     );
     // A truncated link does not end in the name of the device.
-    let place = host.link_target(&Path::new(CLASS).join(&node.name)).ok();
-    let place = place.filter(|place| {
-        place.file_name() == Some(&node.name) && is_complete_device_path(path_bytes(place))
-    });
-    node.device_path = place
-        .map(|place| path_bytes(&place).to_vec())
-        .unwrap_or_default();
+    if let Ok(place) = host.link_target(&Path::new(CLASS).join(&node.name))
+        && place.file_name() == Some(&node.name)
+        && is_complete_device_path(path_bytes(&place))
+    {
+        node.device_path = path_bytes(&place).to_vec();
+    }
     let is_partition = value("DEVTYPE")
         .value()
         .is_some_and(|kind| kind == b"partition");
     let by = if node.has_name_prefix("dm-") {
-        let uuid = super::dm::insert_mapping_name_and_uuid(host, node, facts);
-        node.kind = super::dm::mapping_kind_by_uuid_prefix(&uuid);
+        let uuid = dm::insert_mapping_name_and_uuid(host, node, facts);
+        node.kind = dm::mapping_kind_by_uuid_prefix(&uuid);
         node.attribute_path("dm/uuid")
     } else {
         node.kind = if is_partition {
             DeviceKind::Partition
         } else {
-            device_kind_by_name(node)
+            node.kind_by_name()
         };
         path
     };

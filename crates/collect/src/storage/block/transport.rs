@@ -12,8 +12,8 @@ use super::sysfs_device::SysfsBlockDevice;
 use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
 use crate::host::Host;
-use crate::host_readings::error_reading;
-use crate::text::display_path;
+use crate::host_readings::file_reading;
+use crate::text::{display_path, is_decimal};
 use crate::{attribute, scsi_drivers};
 
 pub fn insert_transport_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
@@ -61,7 +61,7 @@ pub fn insert_transport_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &
 fn nvme_transport_word(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
     match node.first_matching_path_component(|part| is_word_with_number(part, "nvme-subsys")) {
         Some(subsystem) => subsystem_transport_word(host, &subsystem),
-        None => attribute::read_text(host, &node.attribute_path("device/transport")),
+        None => node.read_text(host, "device/transport"),
     }
 }
 
@@ -77,8 +77,7 @@ fn scsi_host_driver(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String>
 }
 
 fn is_word_with_number(part: &str, word: &str) -> bool {
-    part.strip_prefix(word)
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    part.strip_prefix(word).is_some_and(is_decimal)
 }
 
 fn is_scsi_host(part: &str) -> bool {
@@ -95,13 +94,12 @@ fn parse_nvme_transport(carrier: &str) -> Result<Transport, String> {
     }
 }
 
-/// Whether a component of a device path is a SCSI address of host, channel, target and unit, such
-/// as `2:0:1:0`.
-fn is_scsi_address(part: &str) -> bool {
-    part.split(':').count() == 4
-        && part
-            .split(':')
-            .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+/// The component of the device path with the SCSI address: host, channel, target and unit, such as
+/// `2:0:1:0`.
+fn scsi_address(node: &SysfsBlockDevice) -> Option<String> {
+    node.first_matching_path_component(|part| {
+        part.split(':').count() == 4 && part.split(':').all(is_decimal)
+    })
 }
 
 /// The serial number, which sysfs has only for NVMe and virtio disks.
@@ -112,13 +110,10 @@ fn read_serial_number(host: &dyn Host, node: &SysfsBlockDevice) -> Option<Readin
         _ => return None,
     };
     let reading = attribute::read_text_or_blank(host, &node.attribute_path(file));
-    let nothing = || Err("the disk has no serial number".to_owned());
     Some(reading.and_then(|serial| {
-        if serial.is_empty() {
-            nothing()
-        } else {
-            Ok(serial)
-        }
+        Some(serial)
+            .filter(|serial| !serial.is_empty())
+            .ok_or_else(|| "the disk has no serial number".to_owned())
     }))
 }
 
@@ -126,114 +121,64 @@ fn read_serial_number(host: &dyn Host, node: &SysfsBlockDevice) -> Option<Readin
 fn read_firmware_revision(host: &dyn Host, node: &SysfsBlockDevice) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/firmware_rev",
-        node if node
-            .first_matching_path_component(is_scsi_address)
-            .is_some() =>
-        {
-            "device/rev"
-        }
+        node if scsi_address(node).is_some() => "device/rev",
         _ => return None,
     };
-    Some(attribute::read_text(host, &node.attribute_path(file)))
+    Some(node.read_text(host, file))
 }
 
 fn read_model(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
     if node.has_name_prefix("mmcblk") {
-        return attribute::read_text(host, &node.attribute_path("device/name"));
+        return node.read_text(host, "device/name");
     }
+    let model = || attribute::malformed_if_absent(node.read_text(host, "device/model"));
     if node.has_name_prefix("nvme") {
-        return attribute::malformed_if_absent(attribute::read_text(
-            host,
-            &node.attribute_path("device/model"),
-        ));
+        return model();
     }
     if let Some(unplaced) = unknown_device_path_reading(node) {
         return unplaced;
     }
-    if node
-        .first_matching_path_component(is_scsi_address)
-        .is_none()
-    {
+    if scsi_address(node).is_none() {
         return Reading::absent("a disk of this kind has no model attribute");
     }
     // A model without its vendor could be the complete model of another maker.
-    let vendor = match attribute::malformed_if_absent(attribute::read_text_or_blank(
-        host,
-        &node.attribute_path("device/vendor"),
-    )) {
-        Reading::Known { value, .. } => value,
-        hidden @ Reading::Unknown { .. } => return hidden,
-    };
-    let model = attribute::malformed_if_absent(attribute::read_text(
-        host,
-        &node.attribute_path("device/model"),
-    ));
-    model.map(|model| match vendor.as_str() {
-        // libata writes `ATA` as the vendor; the maker's name is in the model.
-        "" | "ATA" => model,
-        vendor => format!("{vendor} {model}"),
+    let vendor = attribute::read_text_or_blank(host, &node.attribute_path("device/vendor"));
+    attribute::malformed_if_absent(vendor).and_then_reading(|vendor, _| {
+        model().map(|model| match vendor.as_str() {
+            // libata writes `ATA` as the vendor; the maker's name is in the model.
+            "" | "ATA" => model,
+            vendor => format!("{vendor} {model}"),
+        })
     })
 }
 
-/// A part of the device path or a prefix of the name, with the transport that it means.
-type TransportRow = (&'static str, Transport, Option<NetworkTransport>);
+fn transport_of_row([_, _, _, transport, _]: &[&str; 5]) -> Option<Transport> {
+    Transport::from_word(transport)
+}
 
-/// The first row that matches decides.
-const BY_DEVICE_PATH: &[TransportRow] = &[
-    ("/usb", Transport::Usb, None),
-    (
-        "/session",
-        Transport::Network,
-        Some(NetworkTransport::Iscsi),
-    ),
-    (
-        "/rport-",
-        Transport::Network,
-        Some(NetworkTransport::FibreChannel),
-    ),
-    ("/vbd-", Transport::Xen, None),
-    ("/ata", Transport::Sata, None),
-    ("/end_device-", Transport::Sas, None),
-];
-
-const BY_NAME: &[TransportRow] = &[
-    ("vd", Transport::Virtio, None),
-    ("xvd", Transport::Xen, None),
-    ("mmcblk", Transport::Mmc, None),
-    ("nbd", Transport::Network, Some(NetworkTransport::Nbd)),
-    ("rbd", Transport::Network, Some(NetworkTransport::Rbd)),
-    ("pmem", Transport::Pmem, None),
-    ("cciss", Transport::Raid, None),
-];
+fn transport_of_name(node: &SysfsBlockDevice) -> Option<Transport> {
+    let mut rows = node.mark_rows().filter(|[mark, ..]| !mark.starts_with('/'));
+    rows.find_map(transport_of_row)
+}
 
 /// The transport of an NVMe subsystem, known only if all its controllers share one.
 fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
-    let names = match host.list_directory(&home) {
-        Ok(names) => names,
-        Err(miss) => return error_reading(&miss, &display_path(&home)),
-    };
-    let mut carriers: Vec<Reading<String>> = Vec::new();
-    for name in names.iter().filter(|name| {
-        name.to_str()
-            .is_some_and(|name| is_word_with_number(name, "nvme"))
-    }) {
-        let carrier = attribute::read_text(
-            host,
-            &Path::new("/sys/class/nvme").join(name).join("transport"),
-        );
-        if !carriers
-            .iter()
-            .any(|other| other.value() == carrier.value())
-        {
-            carriers.push(carrier);
+    let shown = display_path(&home);
+    file_reading(host.list_directory(&home), &shown).and_then_reading(|names, source| {
+        let names = names.iter().filter_map(|name| name.to_str());
+        let controllers = names.filter(|name| is_word_with_number(name, "nvme"));
+        let mut carriers: Vec<Reading<String>> = controllers
+            .map(|name| Path::new("/sys/class/nvme").join(name).join("transport"))
+            .map(|path| attribute::read_text(host, &path))
+            .collect();
+        carriers.dedup_by(|one, other| one.value() == other.value());
+        match carriers.as_slice() {
+            [carrier] => carrier.clone(),
+            [] => Reading::absent(format!("{source} has no controller")),
+            [..] => Reading::ambiguous("the disk's paths have different transports"),
         }
-    }
-    match (carriers.pop(), carriers.is_empty()) {
-        (Some(carrier), true) => carrier,
-        (Some(_), false) => Reading::ambiguous("the disk's paths have different transports"),
-        (None, _) => Reading::absent(format!("{} has no controller", display_path(&home))),
-    }
+    })
 }
 
 fn network_transport(
@@ -244,16 +189,10 @@ fn network_transport(
     if let Some(carrier) = nvme {
         return carrier.and_then(|carrier| NetworkTransport::parse_word(&carrier));
     }
-    let by_name = BY_NAME
-        .iter()
-        .filter(|(prefix, ..)| node.has_name_prefix(prefix));
-    let by_place = BY_DEVICE_PATH
-        .iter()
-        .filter(|(part, ..)| node.device_path_contains(part));
     let is_iscsi = driver.is_some_and(|driver| driver == "iscsi_tcp");
-    let word = by_name
-        .chain(by_place)
-        .find_map(|(.., fabric)| *fabric)
+    let word = node
+        .mark_rows()
+        .find_map(|[.., network]| NetworkTransport::from_word(network))
         .or(is_iscsi.then_some(NetworkTransport::Iscsi));
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
@@ -264,10 +203,7 @@ fn network_transport(
 /// The unknown reading for a possible SCSI disk whose device path could not be read; `None` for
 /// other disks.
 fn unknown_device_path_reading<T>(node: &SysfsBlockDevice) -> Option<Reading<T>> {
-    let by_name = BY_NAME
-        .iter()
-        .any(|(prefix, ..)| node.has_name_prefix(prefix));
-    (node.device_path.is_empty() && !by_name).then(|| {
+    (node.device_path.is_empty() && transport_of_name(node).is_none()).then(|| {
         let detail = format!(
             "{}: the disk's device path is unknown",
             device_path_source(node)
@@ -284,17 +220,12 @@ fn device_path_source(node: &SysfsBlockDevice) -> Source {
 
 fn disk_transport(node: &SysfsBlockDevice, driver: &Reading<String>) -> Reading<Transport> {
     let place = device_path_source(node);
-    let of = |list: &[TransportRow], is: &dyn Fn(&str) -> bool| {
-        list.iter()
-            .find(|(word, ..)| is(word))
-            .map(|(_, transport, _)| *transport)
-    };
-    if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
+    if let Some(word) = transport_of_name(node) {
         return Reading::known(word, place);
     }
     // An unknown driver may belong to a RAID controller, so the transport is unknown unless the
     // device path decides.
-    let by_place = of(BY_DEVICE_PATH, &|part| node.device_path_contains(part));
+    let by_place = node.mark_rows().find_map(transport_of_row);
     if let Reading::Unknown { why, detail, .. } = driver
         && *why != UnknownReason::Absent
         && by_place.is_none_or(Transport::is_sas)
@@ -313,29 +244,16 @@ fn disk_transport(node: &SysfsBlockDevice, driver: &Reading<String>) -> Reading<
             Source::from_file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
         );
     }
-    let word = by_place.unwrap_or_else(|| {
-        if node
-            .first_matching_path_component(is_scsi_address)
-            .is_some()
-        {
-            Transport::Scsi
-        } else {
-            Transport::Other
-        }
-    });
-    Reading::known(word, place)
+    let by_address = scsi_address(node).map(|_| Transport::Scsi);
+    Reading::known(by_place.or(by_address).unwrap_or(Transport::Other), place)
 }
 
 fn cache_type_path(node: &SysfsBlockDevice) -> Option<PathBuf> {
     if node.has_name_prefix("vd") {
         return Some(node.attribute_path("cache_type"));
     }
-    let address = node.first_matching_path_component(is_scsi_address)?;
-    Some(
-        Path::new("/sys/class/scsi_disk")
-            .join(address)
-            .join("cache_type"),
-    )
+    let disk = Path::new("/sys/class/scsi_disk").join(scsi_address(node)?);
+    Some(disk.join("cache_type"))
 }
 
 fn read_cache_type(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<CacheType> {

@@ -46,11 +46,10 @@ impl DeviceUse {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
             Self::Partitioned => "partitions".to_owned(),
-            Self::Member(of) => format!("a member of {of}"),
             Self::Swap => "swap in use".to_owned(),
-            Self::LvmInternal => "an internal LVM volume".to_owned(),
-            Self::PartOf(whole, by) => format!("a part of {whole}, which is {by}"),
-            Self::PathTo(other, by) => format!("the same disk as {other}, which is {by}"),
+            Self::LvmInternal => format!("an {self}"),
+            Self::Member(_) | Self::PartOf(..) => format!("a {self}"),
+            Self::PathTo(..) => format!("the {self}"),
         }
     }
 }

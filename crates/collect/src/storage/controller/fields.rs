@@ -9,7 +9,7 @@ use super::report::{
     FieldReading, PciAddress, conflicting, not_reported, parse_pci_address, unrecognised_value,
 };
 use super::synonyms::{self, Synonyms};
-use crate::text::display_safe;
+use crate::text::{byte_lines, display_safe};
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,14 @@ impl ToolOutputFields {
     }
 }
 
+/// Parses exactly the listed words.
+pub fn listed<T: Copy>(meanings: &'static [(&'static str, T)]) -> impl Fn(&str) -> Option<T> {
+    |word| {
+        let row = meanings.iter().find(|(known, _)| *known == word);
+        row.map(|(_, meaning)| *meaning)
+    }
+}
+
 /// The fields below each heading. Lines before the first heading are dropped.
 pub fn fields_by_heading<H>(
     answer: &[u8],
@@ -106,7 +114,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
             .collect();
         display_safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
     };
-    answer.split(|b| *b == b'\n').map(show).collect()
+    byte_lines(answer).map(show).collect()
 }
 
 /// Parses a field whose key contains colons, such as

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{
-    ToolOutputFields, display_safe_lines, fields_by_heading, to_single_spaced_lowercase,
+    ToolOutputFields, display_safe_lines, fields_by_heading, listed, to_single_spaced_lowercase,
 };
 use super::report::{
     Adapter, FieldReading, Volume, conflicting, not_reported, parse_disk_cache, worst_reading,
@@ -145,11 +145,13 @@ fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.parse_lowercase_value("disk cache policy", parse_disk_cache);
     let of_ssd = fields.contains_key(CACHED).then(|| {
-        fields.parse_lowercase_value(CACHED, |word| match word {
-            "no" => Some(MemberDiskCache::Off),
-            "yes" => Some(MemberDiskCache::DiskDefault),
-            _ => None,
-        })
+        fields.parse_lowercase_value(
+            CACHED,
+            listed(&[
+                ("no", MemberDiskCache::Off),
+                ("yes", MemberDiskCache::DiskDefault),
+            ]),
+        )
     });
     worst_reading("disk cache", [of_disks].into_iter().chain(of_ssd))
 }
@@ -182,14 +184,11 @@ fn parse_batteries(answer: &[u8]) -> BTreeMap<String, ToolOutputFields> {
     let mut at = None;
     for line in display_safe_lines(answer) {
         let line = line.trim();
-        if let Some(number) = line.strip_prefix("BBU status for Adapter:") {
-            at = Some(number.trim().to_owned());
-        } else if let Some((number, _)) = line
-            .strip_prefix("Adapter ")
-            .and_then(|line| line.split_once(':'))
-        {
-            at = Some(number.trim().to_owned());
-        }
+        let number = line.strip_prefix("BBU status for Adapter:").or_else(|| {
+            let (number, _) = line.strip_prefix("Adapter ")?.split_once(':')?;
+            Some(number)
+        });
+        at = number.map(|number| number.trim().to_owned()).or(at);
         let Some(at) = at.clone() else { continue };
         let fields = adapters
             .entry(at)
@@ -223,11 +222,13 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     let state = fields.parse_lowercase_value("battery state", megaraid_battery::parse_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
     let health = fields.contains_key("issohgood").then(|| {
-        fields.parse_lowercase_value("issohgood", |word| match word {
-            "yes" => Some(BatteryCondition::Healthy),
-            "no" => Some(BatteryCondition::Failed),
-            _ => None,
-        })
+        fields.parse_lowercase_value(
+            "issohgood",
+            listed(&[
+                ("yes", BatteryCondition::Healthy),
+                ("no", BatteryCondition::Failed),
+            ]),
+        )
     });
     let flags = megaraid_battery::parse_battery_flags(fields);
     worst_reading("battery", [state, flags].into_iter().chain(health))

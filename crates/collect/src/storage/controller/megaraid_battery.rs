@@ -5,20 +5,22 @@
 //! t/data/megacli. The state can be *Optimal* while a flag requests a new battery, so the worse of
 //! the two counts.
 
-use super::fields::ToolOutputFields;
+use BatteryCondition::{Absent, Charging, Degraded, Healthy, Learning};
+
+use super::fields::{ToolOutputFields, listed};
 use super::report::{FieldReading, Severity, parse_battery_state, worst_reading};
 use crate::facts::catalog::controller::BatteryCondition;
 
 /// Each flag with its harmless value and the state that any other value means.
 const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 8] = [
-    ("voltage", "ok", BatteryCondition::Degraded),
-    ("temperature", "ok", BatteryCondition::Degraded),
-    ("learn cycle active", "no", BatteryCondition::Learning),
-    ("learn cycle status", "ok", BatteryCondition::Degraded),
-    ("learn cycle timeout", "no", BatteryCondition::Degraded),
-    ("i2c errors detected", "no", BatteryCondition::Degraded),
-    ("battery pack missing", "no", BatteryCondition::Absent),
-    ("remaining capacity low", "no", BatteryCondition::Degraded),
+    ("voltage", "ok", Degraded),
+    ("temperature", "ok", Degraded),
+    ("learn cycle active", "no", Learning),
+    ("learn cycle status", "ok", Degraded),
+    ("learn cycle timeout", "no", Degraded),
+    ("i2c errors detected", "no", Degraded),
+    ("battery pack missing", "no", Absent),
+    ("remaining capacity low", "no", Degraded),
 ];
 
 /// Flags of newer firmware, which prints all of them or none.
@@ -34,46 +36,35 @@ pub fn parse_state(word: &str) -> Option<BatteryCondition> {
 
 /// The state from the bits of its code (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
 pub fn parse_battery_state_code(code: u64) -> BatteryCondition {
-    const BITS: [(u64, BatteryCondition); 11] = [
-        (1, BatteryCondition::Absent),
-        (1 << 1, BatteryCondition::Degraded),
-        (1 << 2, BatteryCondition::Degraded),
-        (1 << 3, BatteryCondition::Charging),
-        (1 << 4, BatteryCondition::Learning),
-        (1 << 6, BatteryCondition::Learning),
-        (1 << 7, BatteryCondition::Degraded),
-        (1 << 8, BatteryCondition::Degraded),
-        (1 << 9, BatteryCondition::Degraded),
-        // The firmware requests a new battery; the present charge is unknown.
-        (1 << 10, BatteryCondition::Degraded),
-        (1 << 11, BatteryCondition::Degraded),
+    const BITS: [(u64, BatteryCondition); 4] = [
+        (1, Absent),
+        // With bit 10 the firmware requests a new battery; the present charge is unknown.
+        (0xf86, Degraded),
+        (1 << 3, Charging),
+        (1 << 4 | 1 << 6, Learning),
     ];
     // Healthy batteries have bit 12 set.
     const HARMLESS: u64 = 1 << 12;
-    let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
+    let known = BITS.iter().fold(HARMLESS, |all, (bits, _)| all | bits);
     if code & !known != 0 {
         return BatteryCondition::Unreadable;
     }
     BITS.into_iter()
-        .filter(|(bit, _)| code & bit != 0)
+        .filter(|(bits, _)| code & bits != 0)
         .map(|(_, state)| state)
         .max_by_key(|state| state.severity())
-        .unwrap_or(BatteryCondition::Healthy)
+        .unwrap_or(Healthy)
 }
 
 pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     let has_newer = NEWER_FLAGS.iter().any(|flag| fields.contains_key(flag));
-    let newer = NEWER_FLAGS.map(|flag| (flag, "no", BatteryCondition::Degraded));
+    let newer = NEWER_FLAGS.map(|flag| (flag, "no", Degraded));
     let flags = BATTERY_FLAGS
         .into_iter()
         .chain(newer.into_iter().filter(|_| has_newer));
     let states = flags.map(|(flag, harmless, otherwise)| {
         fields.parse_lowercase_value(flag, |word| {
-            Some(if word == harmless {
-                BatteryCondition::Healthy
-            } else {
-                otherwise
-            })
+            Some(if word == harmless { Healthy } else { otherwise })
         })
     });
     let own = [
@@ -84,20 +75,22 @@ pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCon
 }
 
 pub fn parse_replacement_required(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    fields.parse_lowercase_value("battery replacement required", |word| match word {
-        "no" => Some(BatteryCondition::Healthy),
-        "yes" => Some(BatteryCondition::Degraded),
-        _ => None,
-    })
+    fields.parse_lowercase_value(
+        "battery replacement required",
+        listed(&[("no", Healthy), ("yes", Degraded)]),
+    )
 }
 
 fn parse_charging_status(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    fields.parse_lowercase_value("charging status", |word| match word {
-        "none" | "complete" => Some(BatteryCondition::Healthy),
-        "charging" => Some(BatteryCondition::Charging),
-        "discharging" => Some(BatteryCondition::Learning),
-        _ => None,
-    })
+    fields.parse_lowercase_value(
+        "charging status",
+        listed(&[
+            ("none", Healthy),
+            ("complete", Healthy),
+            ("charging", Charging),
+            ("discharging", Learning),
+        ]),
+    )
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! An absent value, an unknown word and a contradiction are all *missing*, which never counts as
 //! safe.
 
-use crate::facts::UnknownReason;
 use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
+use crate::facts::{Choice, UnknownReason};
+use crate::text_table::rows;
 
 /// A value that a tool reported, or why there is none. `other.and(reading)` is the reading only if
 /// the other value is known.
@@ -29,32 +30,18 @@ pub fn conflicting<T>(what: impl Into<String>) -> FieldReading<T> {
     Err(MissingField(UnknownReason::Ambiguous, what.into()))
 }
 
-/// The states of batteries, capacitors and flash modules, in the words of all tools. Only the words
-/// for a healthy one are those of a single tool.
+/// The state of a battery, capacitor or flash module, in the words of all tools. Only the words for
+/// a healthy one are those of a single tool.
 pub fn parse_battery_state(word: &str, healthy: &[&str]) -> Option<BatteryCondition> {
-    const BEGINNINGS: [(&str, BatteryCondition); 10] = [
-        ("not present", BatteryCondition::Absent),
-        ("charging", BatteryCondition::Charging),
-        ("recharging", BatteryCondition::Charging),
-        ("learn", BatteryCondition::Learning),
-        ("reconditioning", BatteryCondition::Learning),
-        ("degraded", BatteryCondition::Degraded),
-        ("dgd", BatteryCondition::Degraded),
-        ("need", BatteryCondition::Degraded),
-        ("not ready", BatteryCondition::Degraded),
-        ("fail", BatteryCondition::Failed),
-    ];
-    match word {
-        word if healthy.contains(&word) => Some(BatteryCondition::Healthy),
-        "missing" | "absent" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
-        "dead" | "non operational" | "critical" => Some(BatteryCondition::Failed),
-        "unknown" | "unavailable" => Some(BatteryCondition::Unreadable),
-        "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
-        _ => BEGINNINGS
-            .into_iter()
-            .find_map(|(beginning, state)| word.starts_with(beginning).then_some(state)),
+    if healthy.contains(&word) {
+        return Some(BatteryCondition::Healthy);
     }
+    rows(BATTERY_STATES)
+        .find(|[extent, known, _]| word == *known || *extent == "begins" && word.starts_with(known))
+        .and_then(|[_, _, state]| BatteryCondition::from_word(state))
 }
+
+const BATTERY_STATES: &str = include_str!("battery_states.txt");
 
 /// The caches of member disks, in the words of all tools.
 pub fn parse_disk_cache(word: &str) -> Option<MemberDiskCache> {

@@ -9,7 +9,7 @@
 
 use serde_json::Value;
 
-use super::fields::{self, ToolOutputFields, to_single_spaced_lowercase};
+use super::fields::{self, ToolOutputFields, listed, to_single_spaced_lowercase};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
     mode_in_force_without_fallback, not_reported, parse_disk_cache, unrecognised_value,
@@ -19,7 +19,7 @@ use super::storcli_json::{
     parse_adapter_identity, parse_controllers, parse_exact_field, parse_lowercase_field,
     parse_volume_identity, table_rows, text_field,
 };
-use super::synonyms::MEGARAID;
+use super::synonyms::{MEGARAID, synonyms_of_family};
 use super::{ToolQueryResult, megaraid_battery, run_tool_command};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{
@@ -46,12 +46,14 @@ pub fn parse_adapters(
     table: &dyn Fn(&str, &str) -> Vec<u8>,
 ) -> Vec<Adapter> {
     parse_controllers(all, volumes, |name, data, properties| {
-        let bad_battery =
-            parse_lowercase_field(data, "/Defaults/Cache When BBU Bad", |word| match word {
-                "off" => Some(BatteryFailurePolicy::WriteThrough),
-                "on" => Some(BatteryFailurePolicy::Stays),
-                _ => None,
-            });
+        let bad_battery = parse_lowercase_field(
+            data,
+            "/Defaults/Cache When BBU Bad",
+            listed(&[
+                ("off", BatteryFailurePolicy::WriteThrough),
+                ("on", BatteryFailurePolicy::Stays),
+            ]),
+        );
         let module = battery_module_state(data, |part| table(&name, part));
         Adapter {
             battery: battery_state(
@@ -69,12 +71,15 @@ pub fn parse_adapters(
 }
 
 pub fn battery_presence(data: &Value) -> FieldReading<BatteryCondition> {
-    parse_lowercase_field(data, "/HwCfg/BBU", |word| match word {
-        "present" => Some(BatteryCondition::Healthy),
-        "absent" => Some(BatteryCondition::Absent),
-        "faulty" => Some(BatteryCondition::Failed),
-        _ => None,
-    })
+    parse_lowercase_field(
+        data,
+        "/HwCfg/BBU",
+        listed(&[
+            ("present", BatteryCondition::Healthy),
+            ("absent", BatteryCondition::Absent),
+            ("faulty", BatteryCondition::Failed),
+        ]),
+    )
 }
 
 /// If the JSON lists no module although a battery is present, only the tables print its state.
@@ -108,7 +113,7 @@ fn battery_status(data: &Value) -> FieldReading<BatteryCondition> {
 }
 
 fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
-    const PROPERTIES: &[&str] = &[
+    const PROPERTIES: [&str; 11] = [
         "state",
         "charging status",
         "voltage",
@@ -125,15 +130,12 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
         let mut fields = ToolOutputFields::with_synonyms(MEGARAID);
         for line in fields::display_safe_lines(answer) {
             let line = to_single_spaced_lowercase(&line);
-            let value = |property: &&'static str| {
-                let property: &'static str = property;
-                Some((
-                    property,
-                    line.strip_prefix(property)?.strip_prefix(' ')?.to_owned(),
-                ))
+            let value = |property: &'static str| {
+                let value = line.strip_prefix(property)?.strip_prefix(' ')?;
+                Some((property, value.to_owned()))
             };
-            let others = MEGARAID.iter().flat_map(|row| row.iter());
-            if let Some((property, value)) = PROPERTIES.iter().chain(others).find_map(value) {
+            let others = synonyms_of_family(MEGARAID).flatten();
+            if let Some((property, value)) = PROPERTIES.into_iter().chain(others).find_map(value) {
                 // Temperature and voltage appear first as measured values, then as flags.
                 let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
                 if !measured {

@@ -1,105 +1,18 @@
-//! Synonyms of keys and headings, one table per family of tools. Parsers use only the canonical
-//! names.
+//! Synonyms of keys, from `synonyms.txt`. Parsers use only the canonical names.
 
-/// Rows of synonyms, the canonical name first.
-pub type Synonyms = &'static [&'static [&'static str]];
+use std::sync::LazyLock;
 
-/// Keys of storcli, perccli, storcli2 and perccli2. *BBU* stands for batteries and flash modules
-/// (CacheVault); storcli prints *Energy Pack* from 7.24 on, storcli2 always.
-pub const MEGARAID_JSON: Synonyms = &[
-    &["BBU", "Energy Pack", "EnergyPack"],
-    &["BBU Status", "Energy Pack Status", "EnergyPack Status"],
-    &[
-        "BBU_Info",
-        "Energy_Pack_Info",
-        "Energy Pack Info",
-        "EnergyPack_Info",
-        "EnergyPack Info",
-        "BBU Info",
-    ],
-    &[
-        "Cachevault_Info",
-        "CacheVault_Info",
-        "Cachevault Info",
-        "CacheVault Info",
-    ],
-    &[
-        "Cache When BBU Bad",
-        "Write Cache When BBU Bad",
-        "Cache When Energy Pack Bad",
-        "Write Cache When Energy Pack Bad",
-    ],
-    &["Disk Cache Policy", "Drive Write Cache Policy"],
-];
+use crate::text_table::rows;
 
-pub const MEGARAID: Synonyms = &[
-    &["battery state", "bbu state", "energy pack state"],
-    &["battery pack missing", "energy pack missing"],
-    &[
-        "battery replacement required",
-        "replacement required",
-        "energy pack replacement required",
-    ],
-    &[
-        "pack is about to fail & should be replaced",
-        "battery pack is about to fail & should be replaced",
-        "energy pack is about to fail & should be replaced",
-    ],
-    &[
-        "no write cache if bad bbu",
-        "no write cache if bad energy pack",
-    ],
-    &[
-        "write cache ok if bad bbu",
-        "write cache ok if bad energy pack",
-    ],
-];
+/// The family of tools whose synonyms apply, as `synonyms.txt` names it; none if empty.
+pub type Synonyms = &'static str;
 
-pub const SMART_ARRAY: Synonyms = &[
-    &[
-        "battery/capacitor status",
-        "energy pack status",
-        "battery status",
-        "capacitor status",
-        "battery pack status",
-    ],
-    &[
-        "battery/capacitor count",
-        "energy pack count",
-        "battery count",
-        "capacitor count",
-        "battery pack count",
-    ],
-    &["cache ratio", "accelerator ratio"],
-    &["caching", "array accelerator"],
-    &["no-battery write cache", "no-energy pack write cache"],
-];
-
-pub const ADAPTEC: Synonyms = &[
-    &[
-        "supercap status",
-        "capacitor status",
-        "energy pack status",
-        "battery status",
-    ],
-    &[
-        "battery/capacitor pack count",
-        "battery pack count",
-        "capacitor pack count",
-        "energy pack count",
-    ],
-    &[
-        "backup power status",
-        "green backup status",
-        "energy pack power status",
-    ],
-    &["no-battery write cache", "no-energy pack write cache"],
-    &["reported channel,device", "reported channel,device(t"],
-    &[
-        "configured drives",
-        "global physical device write cache policy",
-    ],
-];
+/// Keys of storcli, perccli, storcli2 and perccli2.
+pub const MEGARAID_JSON: Synonyms = "megaraid json";
+/// Keys of MegaCli, and of the tables of storcli and perccli.
+pub const MEGARAID: Synonyms = "megaraid";
+pub const SMART_ARRAY: Synonyms = "smart array";
+pub const ADAPTEC: Synonyms = "adaptec";
 
 /// Headings under which arcconf prints the battery or capacitors of the cache.
 pub const BACKUP_UNITS: [&str; 6] = [
@@ -111,26 +24,37 @@ pub const BACKUP_UNITS: [&str; 6] = [
     "energy pack",
 ];
 
-pub fn canonical_key_of_synonym(names: Synonyms, name: &str) -> &str {
-    names
-        .iter()
-        .find(|row| row.contains(&name))
-        .and_then(|row| row.first())
-        .copied()
-        .unwrap_or(name)
+/// Canonical names with one synonym each.
+pub fn synonyms_of_family(family: Synonyms) -> impl Iterator<Item = [&'static str; 2]> {
+    static ROWS: LazyLock<Vec<[&str; 3]>> =
+        LazyLock::new(|| rows(include_str!("synonyms.txt")).collect());
+    let rows = ROWS.iter().filter(move |[of, ..]| *of == family);
+    rows.map(|[_, canonical, synonym]| [*canonical, *synonym])
+}
+
+pub fn canonical_key_of_synonym(family: Synonyms, name: &str) -> &str {
+    synonyms_of_family(family)
+        .find(|[_, synonym]| *synonym == name)
+        .map_or(name, |[canonical, _]| canonical)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
+    use crate::text_table::check_rows;
 
     #[test]
-    fn synonyms_are_unique() {
-        for names in [MEGARAID_JSON, MEGARAID, SMART_ARRAY, ADAPTEC] {
-            let all: Vec<&str> = names.iter().flat_map(|row| row.iter().copied()).collect();
-            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    fn synonyms_are_unambiguous() {
+        check_rows::<3>(include_str!("synonyms.txt"));
+        let mut count = 0;
+        for family in [MEGARAID_JSON, MEGARAID, SMART_ARRAY, ADAPTEC] {
+            for [canonical, synonym] in synonyms_of_family(family) {
+                assert_eq!(canonical_key_of_synonym(family, synonym), canonical);
+                assert_eq!(canonical_key_of_synonym(family, canonical), canonical);
+                count += 1;
+            }
         }
+        assert_eq!(count, 47);
+        assert_eq!(canonical_key_of_synonym("", "bbu state"), "bbu state");
     }
 }

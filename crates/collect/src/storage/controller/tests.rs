@@ -5,6 +5,8 @@ mod controller_host;
 mod output_change_cases;
 mod public_samples;
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -72,17 +74,22 @@ fn output_changes_give_expected_values() {
 
 #[test]
 fn synonymous_keys_give_equal_values() {
-    use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
+    use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY, synonyms_of_family};
     let mut tried = 0;
     for machine in ControllerHost::one_host_per_tool_output() {
         let tool = machine.answers[0].0;
-        let names: Vec<&[&str]> = match tool {
-            Tool::Arcconf => ADAPTEC.to_vec(),
-            Tool::Ssacli => SMART_ARRAY.to_vec(),
-            Tool::MegaCli => MEGARAID.to_vec(),
-            _ => [MEGARAID_JSON, MEGARAID].concat(),
+        let families = match tool {
+            Tool::Arcconf => vec![ADAPTEC],
+            Tool::Ssacli => vec![SMART_ARRAY],
+            Tool::MegaCli => vec![MEGARAID],
+            _ => vec![MEGARAID_JSON, MEGARAID],
         };
-        for row in names {
+        let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for [canonical, synonym] in families.into_iter().flat_map(synonyms_of_family) {
+            let row = names.entry(canonical).or_insert_with(|| vec![canonical]);
+            row.push(synonym);
+        }
+        for row in names.values() {
             for (old, new) in row
                 .iter()
                 .flat_map(|old| row.iter().map(move |new| (*old, *new)))

@@ -8,6 +8,7 @@
 
 use super::report::{Adapter, PciAddress, Volume, parse_pci_address};
 use crate::scsi_drivers::ControllerFamily;
+use crate::text::is_decimal;
 
 #[derive(Clone, Debug, Default)]
 pub struct BlockDeviceIdentity {
@@ -28,7 +29,7 @@ impl BlockDeviceIdentity {
         let parts: Vec<&str> = place.split('/').collect();
         let host = parts
             .iter()
-            .position(|part| part.strip_prefix("host").is_some_and(is_number));
+            .position(|part| part.strip_prefix("host").is_some_and(is_decimal));
         self.pci = host.and_then(|host| {
             parts
                 .get(..host)?
@@ -83,16 +84,12 @@ impl BlockDeviceIdentity {
     }
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
-}
-
 #[derive(Clone, Debug)]
 pub enum VolumeMatch<'a> {
     Volume(&'a Adapter, &'a Volume),
     OneOf(Vec<(&'a Adapter, &'a Volume)>),
     PassThrough,
-    NotFound(String),
+    NotFound(&'static str),
 }
 
 /// `controllers` is the number of controllers of this family, counted by PCI address.
@@ -115,38 +112,34 @@ pub fn find_volume_of_disk<'a>(
             .iter()
             .filter(|adapter| adapter.pci.is_none() || disk.pci.is_none())
     };
-    let (candidates, is_sure): (Vec<&Adapter>, bool) = match here.as_slice() {
-        [one] => (vec![one], true),
-        [] => (
+    let is_placed = !here.is_empty();
+    let (candidates, is_sure): (Vec<&Adapter>, bool) = match here.len() {
+        0 => (
             unplaced().collect(),
             adapters.len() == 1 && controllers == 1,
         ),
-        _ => {
+        1 => (here, true),
+        2.. => {
             return VolumeMatch::NotFound(
-                "the controller's tool lists two controllers at one PCI address".to_owned(),
+                "the controller's tool lists two controllers at one PCI address",
             );
         }
     };
     if candidates.is_empty() {
         return VolumeMatch::NotFound(
-            "the controller's tool lists no controller at this PCI address".to_owned(),
+            "the controller's tool lists no controller at this PCI address",
         );
     }
     let target = disk.target_number(family);
-    let may_be = |volume: &&Volume| {
+    let may_be = |(_, volume): &(&Adapter, &Volume)| {
         !node_or_wwn_contradicts(disk, volume)
             && (volume.target.is_none() || target.is_none() || volume.target == target)
     };
-    let of = |adapter: &&'a Adapter| {
-        let adapter: &'a Adapter = adapter;
-        adapter
-            .volumes
-            .iter()
-            .filter(may_be)
-            .map(move |volume| (adapter, volume))
-            .collect::<Vec<_>>()
-    };
-    let volumes: Vec<(&Adapter, &Volume)> = candidates.iter().flat_map(of).collect();
+    let volumes: Vec<(&Adapter, &Volume)> = candidates
+        .into_iter()
+        .flat_map(|adapter| adapter.volumes.iter().map(move |volume| (adapter, volume)))
+        .filter(may_be)
+        .collect();
     let named: Vec<_> = volumes
         .iter()
         .filter(|(_, volume)| node_or_wwn_matches(disk, volume))
@@ -160,15 +153,15 @@ pub fn find_volume_of_disk<'a>(
             VolumeMatch::Volume(adapter, volume)
         }
         _ if volumes.is_empty() => {
-            VolumeMatch::NotFound("the controller's tool lists no matching volume".to_owned())
+            VolumeMatch::NotFound("the controller's tool lists no matching volume")
         }
         _ if is_volume == Some(true)
-            && (is_sure || here.is_empty() && adapters.len() >= controllers) =>
+            && (is_sure || !is_placed && adapters.len() >= controllers) =>
         {
             VolumeMatch::OneOf(volumes)
         }
         _ => VolumeMatch::NotFound(
-            "none of the listed volumes can be matched to this disk with certainty".to_owned(),
+            "none of the listed volumes can be matched to this disk with certainty",
         ),
     }
 }

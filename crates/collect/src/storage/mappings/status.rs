@@ -2,6 +2,10 @@
 //! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`). The state is
 //! unknown unless the line is complete and every word is known.
 
+use MappingHealth::{
+    Degraded, Error, Failed, Fine, Full, Lost, NeedsCheck, NoPath, ReadOnly, Rebuilding, Resyncing,
+    WriteHole,
+};
 use StatusField::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
 
 use crate::facts::Choice;
@@ -72,7 +76,7 @@ const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("vdo", parse_vdo),
     // `V` if all reads were valid, or `C` after a mismatch (verity.rst).
     ("verity", |words| {
-        let state = States(&[("V", MappingHealth::Fine), ("C", MappingHealth::Error)]);
+        let state = States(&[("V", Fine), ("C", Error)]);
         parse_status_fields(&[state, Rest], words)
     }),
     // Error code, all blocks, free blocks, blocks under writeback (writecache.rst).
@@ -100,20 +104,13 @@ enum StatusField {
     Rest,
 }
 
-const METADATA_MODE: StatusField = States(&[
-    ("rw", MappingHealth::Fine),
-    ("ro", MappingHealth::ReadOnly),
-    ("Fail", MappingHealth::Failed),
-]);
+const METADATA_MODE: StatusField = States(&[("rw", Fine), ("ro", ReadOnly), ("Fail", Failed)]);
 
-const NEEDS_CHECK: StatusField = States(&[
-    ("-", MappingHealth::Fine),
-    ("needs_check", MappingHealth::NeedsCheck),
-]);
+const NEEDS_CHECK: StatusField = States(&[("-", Fine), ("needs_check", NeedsCheck)]);
 
 /// The worst state that a word means; `None` unless the words have the given forms.
 fn parse_status_fields(forms: &[StatusField], words: &[&str]) -> Option<TargetStatus> {
-    let mut state = MappingHealth::Fine;
+    let mut state = Fine;
     let mut words = words;
     for form in forms {
         if matches!(form, Rest) {
@@ -121,21 +118,19 @@ fn parse_status_fields(forms: &[StatusField], words: &[&str]) -> Option<TargetSt
         }
         let (word, mut rest) = words.split_first()?;
         let meant = match form {
-            Any | Rest => Some(MappingHealth::Fine),
-            Number => parse_number(word).map(|_| MappingHealth::Fine),
-            NumberOrDash => {
-                (*word == "-" || parse_number(word).is_some()).then_some(MappingHealth::Fine)
-            }
+            Any | Rest => Some(Fine),
+            Number => parse_number(word).map(|_| Fine),
+            NumberOrDash => (*word == "-" || parse_number(word).is_some()).then_some(Fine),
             ErrorCount => Some(if parse_number(word)? == 0 {
-                MappingHealth::Fine
+                Fine
             } else {
-                MappingHealth::Error
+                Error
             }),
             Used => Some(fine_or_full(parse_used_and_total(word)?)),
-            Share => parse_used_and_total(word).map(|_| MappingHealth::Fine),
+            Share => parse_used_and_total(word).map(|_| Fine),
             Counted => {
                 rest = split_counted_words(words)?.1;
-                Some(MappingHealth::Fine)
+                Some(Fine)
             }
             States(known) => known
                 .iter()
@@ -154,7 +149,7 @@ pub fn has_status_parser(target: &str) -> bool {
 pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let (_, read) = STATUS_PARSERS.iter().find(|(name, _)| *name == target)?;
     match words {
-        ["Fail" | "failed"] => Some(MappingHealth::Failed.into()),
+        ["Fail" | "failed"] => Some(Failed.into()),
         words => read(words),
     }
 }
@@ -175,11 +170,7 @@ fn percent_of_total([used, all]: [u64; 2]) -> f64 {
 }
 
 fn fine_or_full([used, all]: [u64; 2]) -> MappingHealth {
-    if used == all {
-        MappingHealth::Full
-    } else {
-        MappingHealth::Fine
-    }
+    if used == all { Full } else { Fine }
 }
 
 /// Splits words that begin with their count, such as `2 A B C`, into the counted ones (`A B`) and
@@ -195,20 +186,18 @@ fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &
 /// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     const MODE: StatusField = States(&[
-        ("rw", MappingHealth::Fine),
-        ("ro", MappingHealth::ReadOnly),
-        ("Fail", MappingHealth::Failed),
-        ("out_of_data_space", MappingHealth::Full),
+        ("rw", Fine),
+        ("ro", ReadOnly),
+        ("Fail", Failed),
+        ("out_of_data_space", Full),
     ]);
     const DISCARDS: StatusField = States(&[
-        ("discard_passdown", MappingHealth::Fine),
-        ("no_discard_passdown", MappingHealth::Fine),
-        ("ignore_discard", MappingHealth::Fine),
+        ("discard_passdown", Fine),
+        ("no_discard_passdown", Fine),
+        ("ignore_discard", Fine),
     ]);
-    const IF_NO_SPACE: StatusField = States(&[
-        ("queue_if_no_space", MappingHealth::Fine),
-        ("error_if_no_space", MappingHealth::Fine),
-    ]);
+    const IF_NO_SPACE: StatusField =
+        States(&[("queue_if_no_space", Fine), ("error_if_no_space", Fine)]);
     let (metadata, data, status) = if let [metadata, data] = words {
         (metadata, data, parse_status_fields(&[Used, Used], words)?)
     } else {
@@ -240,8 +229,8 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
 /// (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
 fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     match words {
-        ["Invalid" | "Overflow"] => Some(MappingHealth::Lost.into()),
-        ["Merge", "failed"] => Some(MappingHealth::Failed.into()),
+        ["Invalid" | "Overflow"] => Some(Lost.into()),
+        ["Merge", "failed"] => Some(Failed.into()),
         words => parse_status_fields(&[Used, Number], words),
     }
 }
@@ -292,19 +281,19 @@ fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     };
     let gone = failed.len() as u64;
     let state = if gone + behind > bearable && gone + behind > 0 {
-        MappingHealth::Failed
+        Failed
     } else if journal_failed {
-        MappingHealth::ReadOnly
+        ReadOnly
     } else if level.has_parity() && !has_journal && gone + behind > 0 {
-        MappingHealth::WriteHole
+        WriteHole
     } else if gone > 0 {
-        MappingHealth::Degraded
+        Degraded
     } else if lagging.is_empty() {
-        MappingHealth::Fine
+        Fine
     } else if behind == 0 {
-        MappingHealth::Resyncing
+        Resyncing
     } else {
-        MappingHealth::Rebuilding
+        Rebuilding
     };
     failed.extend(journal_failed.then(|| "journal".to_owned()));
     Some(TargetStatus {
@@ -343,13 +332,13 @@ fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
         Vec::new()
     };
     let state = if none_left {
-        MappingHealth::Failed
+        Failed
     } else if !failed.is_empty() {
-        MappingHealth::Degraded
+        Degraded
     } else if synced < all {
-        MappingHealth::Resyncing
+        Resyncing
     } else {
-        MappingHealth::Fine
+        Fine
     };
     Some(TargetStatus {
         failed,
@@ -394,9 +383,9 @@ fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     let state = match (usable, failed.is_empty()) {
-        (false, _) => MappingHealth::NoPath,
-        (true, false) => MappingHealth::Degraded,
-        (true, true) => MappingHealth::Fine,
+        (false, _) => NoPath,
+        (true, false) => Degraded,
+        (true, true) => Fine,
     };
     rest.is_empty().then_some(TargetStatus {
         failed,
@@ -440,8 +429,8 @@ fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
     };
     let (used, all) = (parse_number(used)?, parse_number(all)?);
     let mode = match *mode_word {
-        "normal" | "recovering" => MappingHealth::Fine,
-        "read-only" => MappingHealth::ReadOnly,
+        "normal" | "recovering" => Fine,
+        "read-only" => ReadOnly,
         _ => return None,
     };
     let known = [

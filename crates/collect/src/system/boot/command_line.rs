@@ -7,7 +7,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{BootMountEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
+use super::{
+    BootMountEntry, COMMAND_LINE, is_luks_mapping_of, named_device, note_unread_file,
+    split_options, visible_mount_at,
+};
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
@@ -62,7 +65,7 @@ fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEn
         point: b"/".to_vec(),
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
-        options: flags.value.clone(),
+        options: split_options(&flags.value),
         dump_and_pass: None,
         is_complete: last_directive(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
@@ -148,20 +151,11 @@ fn escape_mapping_name(name: &str) -> String {
 
 /// `header` is `luks-UUID` or `UUID`.
 fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
-    let header = header
-        .strip_prefix("luks-")
-        .unwrap_or(header)
-        .replace('-', "");
+    let header = header.strip_prefix("luks-").unwrap_or(header);
     facts
         .known_values_by_subject(&block::DM_UUID)
         .iter()
-        .any(|(_, uuid)| {
-            uuid.starts_with("CRYPT-LUKS")
-                && uuid
-                    .split('-')
-                    .nth(2)
-                    .is_some_and(|active| active == header)
-        })
+        .any(|(_, uuid)| is_luks_mapping_of(uuid, header))
 }
 
 fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {

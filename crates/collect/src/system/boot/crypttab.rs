@@ -8,38 +8,18 @@
 
 use std::path::Path;
 
-use super::named_device;
+use super::{is_luks_mapping_of, named_device};
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::device as block;
 use crate::facts::{FactSet, Source, Subject};
 use crate::host::{ConfigDialect, Host};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
+use crate::text_table::rows;
 
 const CRYPTTAB: &str = "/etc/crypttab";
 
-/// Supported options that take no value.
-const KNOWN_FLAGS: [&str; 19] = [
-    "_netdev",
-    "bitlk",
-    "discard",
-    "initramfs",
-    "loud",
-    "luks",
-    "no-read-workqueue",
-    "no-write-workqueue",
-    "noauto",
-    "noearly",
-    "nofail",
-    "plain",
-    "readonly",
-    "same-cpu-crypt",
-    "submit-from-crypt-cpus",
-    "swap",
-    "tcrypt",
-    "tmp",
-    "x-initrd.attach",
-];
+const KNOWN_FLAGS: &str = include_str!("crypttab_flags.txt");
 
 pub fn record_crypttab(host: &dyn Host, facts: &mut FactSet) {
     let machine = Subject::host();
@@ -133,13 +113,10 @@ fn is_mapping_of_named_device(
     (unlocked, uuid): &(Subject, String),
     named: &str,
 ) -> bool {
-    let header = named
-        .strip_prefix("UUID=")
-        .map(|header| header.trim_matches('"').replace('-', ""));
-    header.is_some_and(|header| {
-        uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
-    }) || named_device::find_device_by_path_or_tag(host, facts, named)
-        .is_some_and(|device| facts.layers_directly_below(unlocked).contains(&device))
+    let header = named.strip_prefix("UUID=");
+    header.is_some_and(|header| is_luks_mapping_of(uuid, header.trim_matches('"')))
+        || named_device::find_device_by_path_or_tag(host, facts, named)
+            .is_some_and(|device| facts.layers_directly_below(unlocked).contains(&device))
 }
 
 struct CrypttabEntry<'l> {
@@ -148,7 +125,7 @@ struct CrypttabEntry<'l> {
     options: Vec<&'l str>,
 }
 
-impl CrypttabEntry<'_> {
+impl<'l> CrypttabEntry<'l> {
     fn has_option(&self, name: &str) -> bool {
         self.options
             .iter()
@@ -156,32 +133,25 @@ impl CrypttabEntry<'_> {
     }
 
     /// The value of the option's last occurrence, which overrides earlier ones.
-    fn option_value(&self, name: &str) -> Option<&str> {
-        let values = self
-            .options
-            .iter()
-            .filter_map(|option| option.split_once('='));
-        values
-            .filter(|(of, _)| *of == name)
-            .map(|(_, value)| value)
-            .next_back()
+    fn option_value(&self, name: &str) -> Option<&'l str> {
+        let value = |option: &&'l str| option.strip_prefix(name)?.strip_prefix('=');
+        self.options.iter().rev().find_map(value)
+    }
+
+    fn has_any_option(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has_option(name))
     }
 
     fn has_header_type(&self) -> bool {
-        ["luks", "tcrypt", "bitlk", "header"]
-            .into_iter()
-            .any(|word| self.has_option(word))
+        self.has_any_option(&["luks", "tcrypt", "bitlk", "header"])
     }
 
     fn has_plain_type(&self) -> bool {
-        ["plain", "swap", "tmp"]
-            .into_iter()
-            .any(|word| self.has_option(word))
-            && !self.has_header_type()
+        self.has_any_option(&["plain", "swap", "tmp"]) && !self.has_header_type()
     }
 
     fn is_recreated_at_boot(&self) -> bool {
-        self.key == "random" && (self.has_option("swap") || self.has_option("tmp"))
+        self.key == "random" && self.has_any_option(&["swap", "tmp"])
     }
 
     /// Whether the device is opened as a plain device with cryptsetup's defaults. For a line
@@ -220,10 +190,10 @@ impl CrypttabEntry<'_> {
 
     fn is_supported_option(&self, option: &str) -> bool {
         let Some((name, value)) = option.split_once('=') else {
-            return KNOWN_FLAGS.contains(&option);
+            return rows(KNOWN_FLAGS).any(|[flag]| flag == option);
         };
         match name {
-            "cipher" => cipher_key_sizes().any(|(cipher, _)| cipher == value),
+            "cipher" => CIPHER_KEY_SIZES.iter().any(|(cipher, _)| *cipher == value),
             "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
             "size" => value
                 .parse()
@@ -241,7 +211,8 @@ impl CrypttabEntry<'_> {
     /// device with a header ignores the option.
     fn accepts_key_size(&self, size: u32) -> bool {
         let cipher = self.option_value("cipher");
-        let sizes = cipher_key_sizes()
+        let sizes = CIPHER_KEY_SIZES
+            .iter()
             .find(|(of, _)| Some(*of) == cipher)
             .map_or(&[256][..], |(_, sizes)| sizes);
         sizes.contains(&size) || self.has_header_type() && [128, 192, 256, 512].contains(&size)
@@ -250,18 +221,13 @@ impl CrypttabEntry<'_> {
 
 /// Ciphers in the kernels of all distributions, with key sizes in bits
 /// (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel). XTS uses two keys.
-fn cipher_key_sizes() -> impl Iterator<Item = (&'static str, &'static [u32])> {
-    const ONE: [u32; 3] = [128, 192, 256];
-    const TWO: [u32; 2] = [256, 512];
-    [
-        ("aes-cbc-essiv:sha256", &ONE[..]),
-        ("aes-cbc-plain", &ONE),
-        ("aes-cbc-plain64", &ONE),
-        ("aes-xts-plain", &TWO),
-        ("aes-xts-plain64", &TWO),
-    ]
-    .into_iter()
-}
+const CIPHER_KEY_SIZES: [(&str, &[u32]); 5] = [
+    ("aes-cbc-essiv:sha256", &[128, 192, 256]),
+    ("aes-cbc-plain", &[128, 192, 256]),
+    ("aes-cbc-plain64", &[128, 192, 256]),
+    ("aes-xts-plain", &[256, 512]),
+    ("aes-xts-plain64", &[256, 512]),
+];
 
 /// Whether the value is a number of seconds, or a number with a common unit of systemd.time(7).
 fn is_time_span(value: &str) -> bool {

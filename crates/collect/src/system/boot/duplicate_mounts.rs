@@ -13,53 +13,9 @@ use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::text;
+use crate::text_table::rows;
 
-/// Options of a mount or of systemd, which apply to each line separately. A differing `ro` is an
-/// error, so it is never silently ignored.
-const PER_MOUNT_OPTIONS: [&str; 42] = [
-    "defaults",
-    "ro",
-    "rw",
-    "dev",
-    "nodev",
-    "suid",
-    "nosuid",
-    "exec",
-    "noexec",
-    "atime",
-    "noatime",
-    "diratime",
-    "nodiratime",
-    "relatime",
-    "norelatime",
-    "strictatime",
-    "nostrictatime",
-    "symfollow",
-    "nosymfollow",
-    "auto",
-    "noauto",
-    "fail",
-    "nofail",
-    "user",
-    "nouser",
-    "users",
-    "nousers",
-    "owner",
-    "noowner",
-    "group",
-    "nogroup",
-    "_netdev",
-    "comment",
-    "bind",
-    "rbind",
-    "loop",
-    "offset",
-    "sizelimit",
-    "subvol",
-    "subvolid",
-    "silent",
-    "remount",
-];
+const PER_MOUNT_OPTIONS: &str = include_str!("per_mount_options.txt");
 
 struct MountDeclaration {
     subject: Subject,
@@ -186,7 +142,9 @@ fn file_system_options_missing_in_other(
 ) -> Vec<String> {
     let of_file_system = |option: &&String| {
         let name = option.split('=').next().unwrap_or_default();
-        !PER_MOUNT_OPTIONS.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
+        rows(PER_MOUNT_OPTIONS).all(|[known]| known != name)
+            && !name.starts_with("x-")
+            && !name.starts_with("X-")
     };
     line.options
         .iter()

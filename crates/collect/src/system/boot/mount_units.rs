@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{BootMountEntry, ReadFailure, note_unread_file};
-use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
-use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes, path_from_bytes};
+use super::{BootMountEntry, ReadFailure, note_unread_file, split_options};
+use crate::facts::{FactSet, Note, Reading, Source};
+use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
 use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 
@@ -150,7 +150,7 @@ impl MountUnits {
         let names = own.flat_map(|(_, names)| names);
         names
             .filter(|name| name.as_bytes().ends_with(b".swap"))
-            .map(|name| display_path(Path::new(name)))
+            .map(|name| display_safe(name.as_bytes()))
     }
 
     /// The unit's file of the highest precedence, and whether it is masked.
@@ -189,11 +189,11 @@ impl MountUnits {
         name: &OsString,
     ) -> Result<Vec<PathBuf>, (PathBuf, HostError)> {
         let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
-        let own = drop_in_directory_names(path_bytes(Path::new(name)));
+        let own = drop_in_directory_names(name.as_bytes());
         for drop_ins in [own, vec![b"mount.d".to_vec()]] {
             for (directory, names) in &self.listed {
                 for named in &drop_ins {
-                    let named = OsString::from(path_from_bytes(named.clone()));
+                    let named = OsString::from_vec(named.clone());
                     if !names.contains(&named) {
                         continue;
                     }
@@ -219,10 +219,6 @@ impl MountUnits {
         main: &Path,
         lines: &[UnitDirective],
     ) -> Result<BootMountEntry, Note> {
-        let word = |key: &[u8], what: &str| match last_directive(lines, key) {
-            Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
-            None => Reading::absent(format!("no {what} in {}", display_path(main))),
-        };
         let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
         let point = point
             .filter(|point| point.starts_with(b"/"))
@@ -240,39 +236,30 @@ impl MountUnits {
             .get_or_init(|| wanted_mount_units(host, &self.listed))
         {
             Ok(pulled) => {
-                let ours = path_bytes(Path::new(name));
-                let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
+                let wanted = pulled
+                    .iter()
+                    .any(|pulled| stem(pulled) == stem(name.as_bytes()));
                 Reading::known(wanted, Source::from_file(DIRECTORIES[0]))
             }
             Err(miss) => error_reading(miss, DIRECTORIES[0]),
         };
-        let place = last_directive(lines, b"options").or_else(|| last_directive(lines, b"where"));
-        Ok(BootMountEntry {
-            source: word(b"what", "What="),
-            fstype: match word(b"type", "Type=") {
-                Reading::Unknown {
-                    why: UnknownReason::Absent,
-                    ..
-                } => Reading::known(
-                    "auto".to_owned(),
-                    Source::Default {
-                        of: "systemd.mount(5)".to_owned(),
-                    },
-                ),
-                reading => reading,
-            },
-            options: last_directive(lines, b"options")
-                .map(|line| line.setting.value.clone())
-                .unwrap_or_default(),
+        let whole = Source::from_file(display_path(main));
+        let defaults = BootMountEntry {
+            source: Reading::absent(format!("no What= in {}", display_path(main))),
+            fstype: Reading::known(
+                "auto".to_owned(),
+                Source::Default {
+                    of: "systemd.mount(5)".to_owned(),
+                },
+            ),
+            options: Vec::new(),
             dump_and_pass: None,
             is_complete: are_all_options_captured(lines),
-            origin: place.map_or_else(
-                || Source::from_file(display_path(main)),
-                UnitDirective::source,
-            ),
+            origin: last_directive(lines, b"where").map_or(whole, UnitDirective::source),
             auto,
             point,
-        })
+        };
+        Ok(apply_directives_to_entry(defaults, lines))
     }
 }
 
@@ -296,7 +283,7 @@ fn apply_directives_to_entry(entry: BootMountEntry, lines: &[UnitDirective]) -> 
             .zip(options.map_or(Some(true), |_| are_all_options_captured(lines)))
             .map(|(own, more)| own && more),
         origin: options.map_or(entry.origin, UnitDirective::source),
-        options: options.map_or(entry.options, |line| line.setting.value.clone()),
+        options: options.map_or(entry.options, |line| split_options(&line.setting.value)),
         ..entry
     }
 }
@@ -348,7 +335,7 @@ pub fn mount_unit_name(point: &[u8]) -> OsString {
         name.push(b'-');
     }
     name.extend(b".mount");
-    OsString::from(path_from_bytes(name))
+    OsString::from_vec(name)
 }
 
 fn wanted_mount_units(
@@ -358,22 +345,17 @@ fn wanted_mount_units(
     let mut pulled = BTreeSet::new();
     for (directory, names) in listed {
         let pulls = |name: &&OsString| {
-            PULLING_SUFFIXES
-                .iter()
-                .any(|pulling| name.as_bytes().ends_with(pulling))
+            let name = name.as_bytes();
+            PULLING_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
         };
         for name in names.iter().filter(pulls) {
             match host.list_directory(&directory.join(name)) {
-                Ok(names) => {
-                    let bytes = names
-                        .iter()
-                        .map(|name| path_bytes(Path::new(name)).to_vec());
-                    pulled.extend(
-                        bytes.filter(|name| {
-                            name.ends_with(b".mount") || name.ends_with(b".automount")
-                        }),
-                    );
-                }
+                Ok(names) => pulled.extend(
+                    names
+                        .into_iter()
+                        .map(OsString::into_vec)
+                        .filter(|name| name.ends_with(b".mount") || name.ends_with(b".automount")),
+                ),
                 Err(miss) if miss.is_absent() => {}
                 Err(miss) => return Err(miss),
             }

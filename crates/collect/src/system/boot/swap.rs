@@ -12,13 +12,11 @@ use crate::path_lookup::device_of_path;
 use crate::storage::swap::active_swap_paths;
 use crate::text;
 
-pub enum SwapDeclaration {
-    Unit(String),
-    Line {
-        source: String,
-        options: Vec<String>,
-        is_complete: Option<bool>,
-    },
+/// A line of fstab.
+pub struct SwapLine {
+    pub source: String,
+    pub options: Vec<String>,
+    pub is_complete: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,42 +29,31 @@ enum NextBootSwapState {
     Unknown,
 }
 
-pub fn record_swaps(host: &dyn Host, swaps: &[SwapDeclaration], facts: &mut FactSet) {
-    let written = Source::from_file(FSTAB);
+/// `units` are the names of swap units.
+pub fn record_swaps(
+    host: &dyn Host,
+    lines: Vec<SwapLine>,
+    units: impl Iterator<Item = String>,
+    facts: &mut FactSet,
+) {
     let active = active_swap_paths(host, facts);
-    let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
-    for swap in swaps {
-        let (name, found) = match swap {
-            SwapDeclaration::Unit(name) => (name, NextBootSwapState::Unknown),
-            SwapDeclaration::Line {
-                source: named,
-                options,
-                is_complete: whole,
-            } => {
-                let is_known =
-                    *whole == Some(true) && options.iter().all(|option| is_known_option(option));
-                (
-                    named,
-                    next_boot_state_of_swap_line(host, facts, named, is_known, &active),
-                )
-            }
-        };
-        match found {
-            NextBootSwapState::Active => {}
-            NextBootSwapState::Missing => missing.push(name.clone()),
-            NextBootSwapState::NotSwap => unfit.push(name.clone()),
-            NextBootSwapState::Unknown => unseen.push(name.clone()),
-        }
-        all.push(name.clone());
-    }
-    let machine = Subject::host();
-    for (key, names) in [
-        (&boot::SWAPS, all),
-        (&boot::SWAPS_MISSING, missing),
-        (&boot::SWAPS_UNFIT, unfit),
-        (&boot::SWAPS_UNSEEN, unseen),
+    let lines = lines.into_iter().map(|line| {
+        let state = next_boot_state_of_swap_line(host, facts, &line, &active);
+        (line.source, state)
+    });
+    let units = units.map(|name| (name, NextBootSwapState::Unknown));
+    let swaps: Vec<(String, NextBootSwapState)> = lines.chain(units).collect();
+    for (key, wanted) in [
+        (&boot::SWAPS, None),
+        (&boot::SWAPS_MISSING, Some(NextBootSwapState::Missing)),
+        (&boot::SWAPS_UNFIT, Some(NextBootSwapState::NotSwap)),
+        (&boot::SWAPS_UNSEEN, Some(NextBootSwapState::Unknown)),
     ] {
-        facts.insert_known(&machine, key, names, written.clone());
+        let swaps = swaps
+            .iter()
+            .filter(|(_, state)| wanted.is_none_or(|wanted| *state == wanted));
+        let names = swaps.map(|(name, _)| name.clone()).collect();
+        facts.insert_known(&Subject::host(), key, names, Source::from_file(FSTAB));
     }
 }
 
@@ -77,8 +64,7 @@ fn is_known_option(option: &str) -> bool {
         None => ["defaults", "sw", "discard", "nofail", "noauto"].contains(&option),
         Some(("discard", policy)) => ["once", "pages"].contains(&policy),
         Some(("pri", number)) => {
-            let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
-            is_number && number.parse().is_ok_and(|number: u16| number <= 32767)
+            text::is_decimal(number) && number.parse().is_ok_and(|number: u16| number <= 32767)
         }
         Some(_) => false,
     }
@@ -87,15 +73,17 @@ fn is_known_option(option: &str) -> bool {
 fn next_boot_state_of_swap_line(
     host: &dyn Host,
     facts: &FactSet,
-    named: &str,
-    is_known: bool,
+    line: &SwapLine,
     active: &[Vec<u8>],
 ) -> NextBootSwapState {
+    let named = line.source.as_str();
     if named.starts_with("/dev/zram") {
         return NextBootSwapState::Unknown;
     }
     let on = named_device::find_device_by_path_or_tag(host, facts, named);
     if matches_active_swap(host, facts, named, on.as_ref(), active) {
+        let is_known = line.is_complete == Some(true)
+            && line.options.iter().all(|option| is_known_option(option));
         return if is_known {
             NextBootSwapState::Active
         } else {
@@ -190,12 +178,12 @@ mod tests {
     fn swap_state(active: &str, named: &str, options: &str) -> NextBootSwapState {
         let (host, mut facts) = host_and_facts_with_active_swap(active);
         let options = options.split(',').map(str::to_owned).collect();
-        let swap = SwapDeclaration::Line {
+        let line = SwapLine {
             source: named.to_owned(),
             options,
             is_complete: Some(true),
         };
-        record_swaps(&host, &[swap], &mut facts);
+        record_swaps(&host, vec![line], std::iter::empty(), &mut facts);
         let has = |key: &Key<Vec<String>>| !facts.host_value(key).unwrap().is_empty();
         match (
             has(&boot::SWAPS_MISSING),
@@ -295,18 +283,14 @@ mod tests {
     #[test]
     fn incomplete_line_and_swap_unit_are_unknown() {
         let (host, mut facts) = host_and_facts_with_active_swap("/dev/vdb partition 1 0 -2");
-        let line = |whole| SwapDeclaration::Line {
+        let line = |whole| SwapLine {
             source: "/dev/vdb".to_owned(),
             options: Vec::new(),
             is_complete: whole,
         };
-        let swaps = [
-            SwapDeclaration::Unit("dev-vdb.swap".to_owned()),
-            line(Some(false)),
-            line(None),
-            line(Some(true)),
-        ];
-        record_swaps(&host, &swaps, &mut facts);
+        let lines = [Some(false), None, Some(true)].map(line).into();
+        let units = ["dev-vdb.swap".to_owned()].into_iter();
+        record_swaps(&host, lines, units, &mut facts);
         assert_eq!(facts.host_value(&boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }
 }

@@ -5,45 +5,14 @@
 //! version number; enterprise kernels have more. An unknown tail that looks like an RPM's counts as
 //! backporting: if that is wrong, answers are unknown instead of false.
 
+use crate::text::is_decimal;
+use crate::text_table::rows;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
     pub name: &'static str,
     pub backports: bool,
 }
-
-/// A substring of the release's tail, the vendor, and whether the vendor backports. The first match
-/// counts: the tail `-1.el9.elrepo` contains two of the substrings.
-const BY_TAIL: &[(&str, &str, bool)] = &[
-    ("elrepo", "elrepo", false),
-    ("uek", "uek", true),
-    (".amzn", "amazon", false),
-    (".al7", "alibaba", true),
-    (".al8", "alibaba", true),
-    (".alnx", "alibaba", true),
-    (".an7", "anolis", true),
-    (".an8", "anolis", true),
-    (".an23", "anolis", true),
-    (".oe", "openeuler", true),
-    (".euleros", "openeuler", true),
-    (".hce", "openeuler", true),
-    (".ky", "kylin", true),
-    (".uelc", "uos", true),
-    (".tl", "tencent", true),
-    ("tlinux", "tencent", true),
-    (".vz", "virtuozzo", true),
-    (".el7", "el7", true),
-    (".el8", "el8", true),
-    (".el9", "el9", true),
-    (".el10", "el10", true),
-    (".el6", "el6", true),
-    (".fc", "fedora", false),
-    (".azl", "azurelinux", false),
-    (".cm2", "azurelinux", false),
-    ("-pve", "proxmox", false),
-    ("-arch", "arch", false),
-    ("microsoft-standard", "wsl", false),
-    ("-rpi", "raspberry", false),
-];
 
 /// Base versions of SUSE's enterprise kernels. Kernels with a SUSE tail and another base are
 /// openSUSE's rolling ones.
@@ -58,21 +27,36 @@ const SUSE_BASES: &[&str] = &[
     "6.12.0-16",
 ];
 
+/// The vendors of `vendors.txt`, each with the substrings of its releases.
+fn vendors() -> impl Iterator<Item = (Vendor, &'static str)> {
+    rows(include_str!("vendors.txt")).map(|[name, backports, marks]| {
+        let backports = backports != "no";
+        (Vendor { name, backports }, marks)
+    })
+}
+
+/// Vendor and flavour or architecture.
+fn flavours() -> impl Iterator<Item = [&'static str; 2]> {
+    rows(include_str!("flavours.txt"))
+}
+
+/// The part of a release after the version: `-28-amd64` of `6.1.0-28-amd64`.
+fn release_tail(release: &str) -> &str {
+    release.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
 /// `build` is the text of /proc/version, or empty if unknown.
 pub fn identify_vendor(release: &str, build: &str) -> Vendor {
-    let digits = release
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
-    let tail = release.get(digits..).unwrap_or_default();
-    let is = |name, backports| Vendor { name, backports };
-    if let Some((_, name, backports)) = BY_TAIL.iter().find(|(mark, ..)| tail.contains(mark)) {
-        return is(name, *backports);
+    let tail = release_tail(release);
+    let has_mark = |marks: &str| marks.split_whitespace().any(|mark| tail.contains(mark));
+    if let Some((vendor, _)) = vendors().find(|(_, marks)| has_mark(marks)) {
+        return vendor;
     }
+    let is = |name, backports| Vendor { name, backports };
     if tail.ends_with("-default")
-        || tail.starts_with("-150")
-        || tail.starts_with("-160")
-        || tail.starts_with("-lp15")
+        || ["-150", "-160", "-lp15"]
+            .iter()
+            .any(|start| tail.starts_with(start))
     {
         let enterprise = SUSE_BASES.iter().any(|base| release.starts_with(base));
         return is(if enterprise { "sles" } else { "opensuse" }, enterprise);
@@ -80,9 +64,8 @@ pub fn identify_vendor(release: &str, build: &str) -> Vendor {
     // If there is a build string, it decides: users' own builds may keep a distribution's release
     // name.
     if build.contains("-Ubuntu ") || (build.is_empty() && is_ubuntu_release(release)) {
-        let is_for_all = UBUNTU_GENERAL_FLAVOURS
-            .iter()
-            .any(|flavour| tail.ends_with(flavour));
+        let is_for_all = flavours()
+            .any(|[of, flavour]| of == "ubuntu" && tail.ends_with(&format!("-{flavour}")));
         return is(if is_for_all { "ubuntu" } else { "ubuntu-cloud" }, false);
     }
     if debian_upstream_version(build).is_some() || (build.is_empty() && is_debian_release(release))
@@ -97,98 +80,34 @@ pub fn identify_vendor(release: &str, build: &str) -> Vendor {
             false,
         );
     }
-    let architectures = [".x86_64", ".aarch64", ".ppc64le", ".s390x"];
-    match tail {
-        "" => is("mainline", false),
-        tail if tail.starts_with("-rc") && !tail.contains('.') => is("mainline", false),
-        tail if architectures.iter().any(|end| tail.ends_with(end)) => is("other", true),
-        _ => is("other", false),
+    if tail.is_empty() || tail.starts_with("-rc") && !tail.contains('.') {
+        return is("mainline", false);
     }
+    let architectures = [".x86_64", ".aarch64", ".ppc64le", ".s390x"];
+    is("other", architectures.iter().any(|end| tail.ends_with(end)))
 }
-
-const UBUNTU_GENERAL_FLAVOURS: &[&str] = &[
-    "-generic",
-    "-generic-64k",
-    "-lowlatency",
-    "-lowlatency-64k",
-    "-virtual",
-];
-
-const UBUNTU_FLAVOURS: &[&str] = &[
-    "aws",
-    "aws-64k",
-    "aws-fips",
-    "azure",
-    "azure-64k",
-    "azure-fde",
-    "azure-fips",
-    "fips",
-    "gcp",
-    "gcp-64k",
-    "gcp-fips",
-    "generic",
-    "generic-64k",
-    "gke",
-    "gkeop",
-    "ibm",
-    "intel-iotg",
-    "kvm",
-    "lowlatency",
-    "lowlatency-64k",
-    "nvidia",
-    "nvidia-64k",
-    "oem",
-    "oracle",
-    "oracle-64k",
-    "raspi",
-    "realtime",
-    "virtual",
-];
 
 /// Whether a release is Ubuntu's, such as `6.8.0-1012-azure`: the third number is always 0, and a
 /// counter follows. Ubuntu's mainline builds have a date or a longer counter there.
 fn is_ubuntu_release(release: &str) -> bool {
-    let Some((version, rest)) = release.split_once('-') else {
-        return false;
-    };
-    let Some((counter, flavour)) = rest.split_once('-') else {
+    let [version, counter, flavour] = release.splitn(3, '-').collect::<Vec<_>>()[..] else {
         return false;
     };
     let [major, minor, "0"] = version.split('.').collect::<Vec<_>>()[..] else {
         return false;
     };
-    is_canonical_decimal(major)
-        && is_canonical_decimal(minor)
-        && is_canonical_decimal(counter)
+    [major, minor, counter]
+        .into_iter()
+        .all(is_canonical_decimal)
         && counter.len() <= 4
-        && UBUNTU_FLAVOURS.contains(&flavour)
+        && flavours().any(|[of, known]| of.starts_with("ubuntu") && known == flavour)
 }
-
-const DEBIAN_ARCHITECTURES: &[&str] = &[
-    "686",
-    "686-pae",
-    "amd64",
-    "arm64",
-    "arm64-16k",
-    "armmp",
-    "armmp-lpae",
-    "loong64",
-    "powerpc64le",
-    "powerpc64le-64k",
-    "riscv64",
-    "s390x",
-];
 
 /// Whether a release is Debian's: `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64`
 /// or `5.10.0-0.deb10.28-amd64`.
 fn is_debian_release(release: &str) -> bool {
-    let digits = release
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
-    let Some((version, tail)) = release.split_at_checked(digits) else {
-        return false;
-    };
+    let tail = release_tail(release);
+    let version = release.strip_suffix(tail).unwrap_or_default();
     let is_full = version.split('.').count() == 3 && version.split('.').all(is_canonical_decimal);
     let Some((mark, kind)) = tail.get(1..).and_then(|rest| rest.split_once('-')) else {
         return false;
@@ -214,30 +133,19 @@ fn is_debian_release(release: &str) -> bool {
     is_full
         && tail.starts_with(['-', '+'])
         && is_marked
-        && DEBIAN_ARCHITECTURES.contains(&architecture)
+        && flavours().any(|row| row == ["debian", architecture])
 }
 
 /// Whether a word is a decimal number without leading zeros.
 fn is_canonical_decimal(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit())
-        && !text.is_empty()
-        && (text == "0" || !text.starts_with('0'))
+    is_decimal(text) && (text == "0" || !text.starts_with('0'))
 }
 
 /// True for an unknown vendor, so that its features count as unknown.
 pub fn may_backport(name: &str) -> bool {
-    const VENDORS_WITHOUT_BACKPORTS: &[&str] = &[
-        "mainline",
-        "debian",
-        "debian-cloud",
-        "ubuntu",
-        "ubuntu-cloud",
-        "opensuse",
-    ];
-    match BY_TAIL.iter().find(|(_, known, _)| *known == name) {
-        Some((_, _, backports)) => *backports,
-        None => !VENDORS_WITHOUT_BACKPORTS.contains(&name),
-    }
+    vendors()
+        .find(|(vendor, _)| vendor.name == name)
+        .is_none_or(|(vendor, _)| vendor.backports)
 }
 
 /// The stable level in Debian's build string: `6.1.140` in `… Debian 6.1.140-1 (2025-05-22)`.
@@ -256,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::text_table::check_rows;
 
     #[test]
     fn identifies_vendor_and_debian_upstream_version() {
@@ -343,13 +252,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn tables_of_vendors_are_complete() {
+        check_rows::<3>(include_str!("vendors.txt"));
+        check_rows::<2>(include_str!("flavours.txt"));
+        assert_eq!((vendors().count(), flavours().count()), (27, 40));
+        assert!(vendors().all(|(vendor, _)| vendor.backports == may_backport(vendor.name)));
+        assert!(may_backport("sles") && may_backport("other"));
+    }
+
     proptest! {
         #[test]
         fn unknown_rpm_release_counts_as_backporting(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
             identify_vendor(&release, &build);
             debian_upstream_version(&build);
             let vendor = identify_vendor(&format!("4.19.90-1{tail}.x86_64"), "");
-            let known = BY_TAIL.iter().any(|(_, name, backports)| *name == vendor.name && !backports);
+            let known = vendors().any(|(known, marks)| known == vendor && !marks.is_empty());
             prop_assert!(vendor.backports || known || vendor.name == "opensuse", "{tail}: {vendor:?}");
         }
     }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use super::super::fields::ToolOutputFields;
 use super::super::report::{FieldReading, conflicting, parse_disk_cache, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
+use crate::text::is_decimal;
 
 #[derive(Clone, Debug)]
 pub struct PhysicalDisk {
@@ -31,11 +32,10 @@ impl VolumeMemberLine {
     /// Parses the members that a line names. In most versions a line names one member, but
     /// `Drive(s) (Channel,Device) : 0,0 0,1` names all. Any other line names no member.
     pub fn parse_members_in_field((key, value): (String, String)) -> Vec<Self> {
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered = key
             .strip_prefix("segment ")
             .or_else(|| key.strip_prefix("device "))
-            .is_some_and(is_number);
+            .is_some_and(is_decimal);
         if key == "drive(s) (channel,device)" {
             let places = value.split_whitespace();
             return places
@@ -62,16 +62,13 @@ impl VolumeMemberLine {
     fn index_in_disk_list(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let (serial, place) = (self.serial(), self.port_address());
         let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
-        let by_serial = indices_of_matching_disks(disks, |disk| is_kin(disk) == Some(true));
-        let by_place = indices_of_matching_disks(disks, |disk| {
+        let by_serial = only_matching_disk(disks, |disk| is_kin(disk) == Some(true));
+        let by_place = only_matching_disk(disks, |disk| {
             let is_there = place.is_some_and(|place| disk.port_addresses().contains(&Some(place)));
             // A different serial number means a different disk, even at the same port.
             is_kin(disk) != Some(false) && (is_there || self.number() == Some(&disk.number))
         });
-        match (by_serial.as_slice(), by_place.as_slice()) {
-            ([one], _) | (_, [one]) => Some(*one),
-            _ => None,
-        }
+        by_serial.or(by_place)
     }
 
     /// The disk's number; older firmware does not print it.
@@ -154,16 +151,11 @@ fn is_same_serial(one: &str, other: &str) -> bool {
     !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
-fn indices_of_matching_disks(
-    disks: &[PhysicalDisk],
-    is: impl Fn(&PhysicalDisk) -> bool,
-) -> Vec<usize> {
-    disks
-        .iter()
-        .enumerate()
-        .filter(|(_, disk)| is(disk))
-        .map(|(at, _)| at)
-        .collect()
+/// The index of the disk that matches, unless several do.
+fn only_matching_disk(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Option<usize> {
+    let mut indices = (0..).zip(disks).filter(|(_, disk)| is(disk));
+    let (at, _) = indices.next()?;
+    indices.next().is_none().then_some(at)
 }
 
 impl PhysicalDisk {
