@@ -7,11 +7,12 @@ mod superblocks {
     //! Features, cluster size and UUID of a file system, from its superblock, which only root can
     //! read. The live host parses superblocks itself, so no program is needed.
 
+    use crate::fact_readings::FactReadings;
     use crate::facts::catalog::{device, host, mount};
-    use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
+    use crate::facts::{FactSet, Reading, Remedy, Subject};
     use crate::host::{Host, Question, SuperblockKind};
-    use crate::host_readings::error_reading;
-    use crate::text::display_safe;
+    use crate::host_readings::syscall_reading;
+    use crate::text::{byte_lines, display_safe};
 
     #[derive(Clone)]
     pub struct SuperblockFields {
@@ -32,49 +33,40 @@ mod superblocks {
             let denied = Reading::denied("only root can read the superblock");
             return denied.with_remedy(Remedy::RunAsRoot);
         }
-        let node = match facts.get(device, &device::PATH) {
-            Reading::Known { value, .. } => value,
-            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-        };
-        let source = format!("superblock of {node}");
-        match host.ask(&Question::Superblock(node.into(), kind)) {
-            Ok(answer) => match parse_superblock_fields(&answer) {
-                Some(described) => Reading::known(described, Source::from_system_call(source)),
-                None => Reading::malformed(format!("{source}: the feature list is missing")),
-            },
-            Err(miss) if miss.is_eperm() => Reading::denied(format!("{source}: {miss}")),
-            Err(miss) => error_reading(&miss, &source),
-        }
+        facts
+            .get(device, &device::PATH)
+            .and_then_reading(|node, _| {
+                let source = format!("superblock of {node}");
+                match host.ask(&Question::Superblock(node.into(), kind)) {
+                    Err(miss) if miss.is_eperm() => Reading::denied(format!("{source}: {miss}")),
+                    answer => syscall_reading(answer, &source).and_then(|answer| {
+                        parse_superblock_fields(&answer)
+                            .ok_or_else(|| "the feature list is missing".to_owned())
+                    }),
+                }
+            })
     }
 
-    pub fn record_superblock_uuid(
-        facts: &mut FactSet,
-        mounted: &Subject,
-        read: &Reading<SuperblockFields>,
-    ) {
-        if let Reading::Known {
-            value: SuperblockFields {
-                uuid: Some(uuid), ..
-            },
-            source,
-        } = read
+    pub fn add_superblock_uuid(readings: &mut FactReadings, read: &Reading<SuperblockFields>) {
+        if let Reading::Known { value, source } = read
+            && let Some(uuid) = &value.uuid
         {
-            facts.insert_known(mounted, &mount::UUID, uuid.clone(), source.clone());
+            readings.add(&mount::UUID, Reading::known(uuid.clone(), source.clone()));
         }
     }
 
     /// Parses the line `features WORD…` and the optional lines `cluster BYTES` and `uuid UUID`.
     fn parse_superblock_fields(answer: &[u8]) -> Option<SuperblockFields> {
-        let mut lines = answer.split(|b| *b == b'\n');
+        let mut lines = byte_lines(answer);
         let words = lines.next()?.trim_ascii().strip_prefix(b"features ")?;
         let words = words
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
-        let rest: Vec<&[u8]> = lines.collect();
         let line = |name: &str| {
-            rest.iter()
-                .find_map(|line| line.strip_prefix(name.as_bytes()))
-                .map(|value| display_safe(value.trim_ascii()))
+            let value = lines
+                .clone()
+                .find_map(|line| line.strip_prefix(name.as_bytes()))?;
+            Some(display_safe(value.trim_ascii()))
         };
         Some(SuperblockFields {
             features: words.map(display_safe).collect(),
@@ -195,6 +187,7 @@ pub mod xfs {
 
     use super::superblocks;
     use crate::collector::Request;
+    use crate::fact_readings::FactReadings;
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::{Host, SuperblockKind};
@@ -209,18 +202,21 @@ pub mod xfs {
                 .push(mount);
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
-        let readings = parallel::map_items(&devices, |device| match device {
-            Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
-            None => Reading::absent("the underlying device is unknown"),
+        let found = parallel::map_items(&devices, |device| {
+            let read = match device {
+                Some(device) => {
+                    superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs)
+                }
+                None => Reading::absent("the underlying device is unknown"),
+            };
+            let mut readings = FactReadings::default();
+            superblocks::add_superblock_uuid(&mut readings, &read);
+            readings.add(&mount::XFS_FEATURES, read.map(|found| found.features));
+            readings
         });
-        for (mounts, reading) in by_device.values().zip(readings) {
+        for (mounts, readings) in by_device.values().zip(found) {
             for mount in mounts {
-                facts.insert(
-                    mount,
-                    &mount::XFS_FEATURES,
-                    reading.clone().map(|found| found.features),
-                );
-                superblocks::record_superblock_uuid(facts, mount, &reading);
+                readings.insert_for(mount, facts);
             }
         }
     }

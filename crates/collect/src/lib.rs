@@ -376,6 +376,7 @@ mod path_lookup {
     }
 }
 mod databases;
+mod fact_readings;
 mod filesystems;
 #[cfg(test)]
 mod state_coverage;

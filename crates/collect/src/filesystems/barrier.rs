@@ -160,12 +160,11 @@ fn old_ext3_default_barrier(
 /// Whether the kernel's XFS honours `nobarrier`: before Linux 4.10, and in RHEL 7 before
 /// 3.10.0-1127 (7.8).
 fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
-    let host = Subject::host();
-    let Some(version) = facts.value(&host, &kernel::VERSION) else {
+    let Some(version) = facts.host_value(&kernel::VERSION) else {
         return Ternary::Unknown;
     };
     if facts
-        .value(&host, &kernel::VENDOR)
+        .host_value(&kernel::VENDOR)
         .is_some_and(|vendor| vendor == "el7")
     {
         let build = version

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use super::unknown_members_note;
 use crate::collector::Request;
+use crate::fact_readings::FactReadings;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject};
 use crate::host::Host;
-use crate::host_readings::error_reading;
+use crate::host_readings::{error_reading, file_reading};
 use crate::storage::block::sysfs_device;
 use crate::text::{display_path, display_safe};
 
@@ -38,7 +39,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         return;
     }
     let members = list_filesystems_with_devices(host, facts);
-    let mut known: BTreeMap<&Path, BtrfsSysfsReadings> = BTreeMap::new();
+    let mut known: BTreeMap<&Path, FactReadings> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
         facts.insert(
@@ -80,39 +81,31 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.add_subject(device);
             facts.add_layer_below(subject, device);
         }
-        let known = known
+        known
             .entry(home)
-            .or_insert_with(|| BtrfsSysfsReadings::read_sysfs(host, home))
-            .clone();
-        facts.insert(subject, &mount::BTRFS_DATA_PROFILES, known.data);
-        facts.insert(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
-        facts.insert(subject, &mount::BTRFS_ERRORS, known.errors);
-        facts.insert(subject, &mount::BTRFS_MISSING, known.missing);
+            .or_insert_with(|| read_sysfs(host, home))
+            .insert_for(subject, facts);
     }
 }
 
-#[derive(Clone)]
-struct BtrfsSysfsReadings {
-    data: Reading<Vec<String>>,
-    metadata: Reading<Vec<String>>,
-    errors: Reading<u64>,
-    missing: Reading<u64>,
-}
-
-impl BtrfsSysfsReadings {
-    fn read_sysfs(host: &dyn Host, home: &Path) -> Self {
-        let [errors, missing] = [
-            ("error_stats", sum_error_counts as CountParser),
-            ("missing", parse_missing_device_count),
-        ]
-        .map(|(file, count)| sum_device_counts(host, &home.join("devinfo"), file, count));
-        Self {
-            data: profiles_in_use(host, home, "data"),
-            metadata: profiles_in_use(host, home, "metadata"),
-            errors,
-            missing,
-        }
-    }
+fn read_sysfs(host: &dyn Host, home: &Path) -> FactReadings {
+    let count =
+        |file, count: CountParser| sum_device_counts(host, &home.join("devinfo"), file, count);
+    let mut readings = FactReadings::default();
+    readings.add(
+        &mount::BTRFS_DATA_PROFILES,
+        profiles_in_use(host, home, "data"),
+    );
+    readings.add(
+        &mount::BTRFS_METADATA_PROFILES,
+        profiles_in_use(host, home, "metadata"),
+    );
+    readings.add(&mount::BTRFS_ERRORS, count("error_stats", sum_error_counts));
+    readings.add(
+        &mount::BTRFS_MISSING,
+        count("missing", parse_missing_device_count),
+    );
+    readings
 }
 
 type CountParser = fn(&str) -> Result<u64, String>;
@@ -142,31 +135,26 @@ fn sum_device_counts(
     file: &str,
     count: CountParser,
 ) -> Reading<u64> {
-    let shown = display_path(devinfo);
-    let names = match host.list_directory(devinfo) {
-        Ok(names) => names,
-        Err(miss) => return error_reading(&miss, &shown),
-    };
-    let mut sum: u64 = 0;
-    for name in &names {
-        let path = devinfo.join(name).join(file);
-        let text = match host.read(&path) {
-            Ok(text) => display_safe(
-                &text
+    let names = file_reading(host.list_directory(devinfo), &display_path(devinfo));
+    names.and_then_reading(|names, source| {
+        let mut sum: u64 = 0;
+        for name in &names {
+            let path = devinfo.join(name).join(file);
+            let text = file_reading(host.read(&path), &display_path(&path));
+            let counted = text.and_then(|text| {
+                let blanks: Vec<u8> = text
                     .iter()
                     .map(|b| if *b == b'\n' { b' ' } else { *b })
-                    .collect::<Vec<_>>(),
-            ),
-            Err(miss) => return error_reading(&miss, &display_path(&path)),
-        };
-        match count(text.trim()) {
-            Ok(count) => sum = sum.saturating_add(count),
-            Err(detail) => {
-                return Reading::malformed(format!("{}: {detail}", display_path(&path)));
+                    .collect();
+                count(display_safe(&blanks).trim())
+            });
+            match counted {
+                Reading::Known { value, .. } => sum = sum.saturating_add(value),
+                unknown @ Reading::Unknown { .. } => return unknown,
             }
         }
-    }
-    Reading::known(sum, Source::from_file(shown))
+        Reading::known(sum, source)
+    })
 }
 
 fn list_filesystems_with_devices(

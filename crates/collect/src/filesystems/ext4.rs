@@ -11,24 +11,18 @@ use std::path::{Path, PathBuf};
 
 use super::superblocks;
 use crate::collector::Request;
+use crate::fact_readings::FactReadings;
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, SuperblockKind};
 use crate::host_readings::{error_reading, file_reading};
-use crate::text::{decode_display_safe, display_path, display_safe};
+use crate::text::{byte_lines, decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
 
-#[derive(Clone)]
 struct Ext4Readings {
-    options: Reading<Vec<String>>,
     journal_task: Reading<String>,
     journal: Reading<bool>,
-    data_mode: Reading<JournalMode>,
-    errors: Reading<u64>,
-    features: Reading<Vec<String>>,
-    cluster: Reading<u64>,
-    superblock: Reading<superblocks::SuperblockFields>,
-    fast_commit: Reading<bool>,
+    of_mounts: FactReadings,
 }
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -51,26 +45,14 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     });
     let outside = external_journal_of_each_device(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
-        if let Some(journal) = outside
-            .value()
-            .map(Subject::device)
-            .filter(|journal| journal != device)
-        {
-            // A commit waits for the journal device as for the file system's own disk.
-            for subject in mounts {
-                facts.add_layer_below(subject, &journal);
-            }
-        }
+        let journal = outside.value().map(Subject::device);
         for subject in mounts {
+            // A commit waits for the journal device as for the file system's own disk.
+            if let Some(journal) = journal.as_ref().filter(|journal| *journal != device) {
+                facts.add_layer_below(subject, journal);
+            }
             facts.insert(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
-            facts.insert(subject, &mount::EXT4_OPTIONS, found.options.clone());
-            facts.insert(subject, &mount::EXT4_JOURNAL, found.journal.clone());
-            facts.insert(subject, &mount::EXT4_DATA, found.data_mode.clone());
-            facts.insert(subject, &mount::EXT4_ERRORS, found.errors.clone());
-            facts.insert(subject, &mount::EXT4_FEATURES, found.features.clone());
-            facts.insert(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
-            superblocks::record_superblock_uuid(facts, subject, &found.superblock);
-            facts.insert(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
+            found.of_mounts.insert_for(subject, facts);
         }
     }
 }
@@ -84,7 +66,8 @@ fn read_ext4_facts(
     let read = superblocks::read_superblock(host, facts, device, SuperblockKind::Ext);
     let features = assumed_reading(facts, mounts, &mount::EXT4_FEATURES)
         .unwrap_or_else(|| read.clone().map(|found| found.features));
-    let superblock = read.clone();
+    let mut of_mounts = FactReadings::default();
+    superblocks::add_superblock_uuid(&mut of_mounts, &read);
     let cluster = match features.value() {
         Some(words) if !words.iter().any(|word| word == "bigalloc") => {
             Reading::absent("the file system has no clusters, because bigalloc is off")
@@ -122,16 +105,17 @@ fn read_ext4_facts(
         fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(of_features)
     };
     let errors = attribute::read_number(host, &sys.join("errors_count"));
+    of_mounts.add(&mount::EXT4_OPTIONS, options);
+    of_mounts.add(&mount::EXT4_JOURNAL, journal.clone());
+    of_mounts.add(&mount::EXT4_DATA, data);
+    of_mounts.add(&mount::EXT4_ERRORS, errors);
+    of_mounts.add(&mount::EXT4_FEATURES, features);
+    of_mounts.add(&mount::EXT4_CLUSTER, cluster);
+    of_mounts.add(&mount::EXT4_FAST_COMMIT, fast_commit);
     Ext4Readings {
-        options,
         journal_task: task,
         journal,
-        data_mode: data,
-        errors,
-        features,
-        cluster,
-        superblock,
-        fast_commit,
+        of_mounts,
     }
 }
 
@@ -150,11 +134,11 @@ fn assumed_reading<T: FactValue>(
 fn read_options_in_force(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = display_path(path);
     file_reading(host.read(path), &shown).map(|text| {
-        let lines = text
-            .split(|b| *b == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .filter(|line| !line.is_empty());
-        lines.map(display_safe).collect()
+        let lines = byte_lines(&text).map(<[u8]>::trim_ascii);
+        lines
+            .filter(|line| !line.is_empty())
+            .map(display_safe)
+            .collect()
     })
 }
 
@@ -265,28 +249,24 @@ fn external_journal_by_thread_name(
         Ok(pid) => Ok(pid),
         Err(_) => Err(format!("`{text}` is not a thread id")),
     });
-    let pid = match thread {
-        Reading::Known { value, .. } => value,
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    };
-    let name = attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
-    let inside = name
-        .value()
-        .and_then(|name| name.strip_prefix("jbd2/"))
-        .map(|name| is_internal_journal(name, own.name()));
-    match inside {
-        Some(Some(true)) => Reading::absent("the journal is on the device itself"),
-        Some(Some(false)) => name.and_then(|name| {
-            let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
-            if facts.contains_subject(&Subject::device(device.clone())) {
-                Ok(device)
-            } else {
-                Err(format!("{device} is not among the devices found"))
+    let name = thread.and_then_reading(|pid, _| {
+        attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"))
+    });
+    name.and_then_reading(|name, source| {
+        let Some(device) = name.strip_prefix("jbd2/") else {
+            return Reading::malformed(format!("{source}: `{name}` is not a journal thread"));
+        };
+        match is_internal_journal(device, own.name()) {
+            Some(true) => Reading::absent("the journal is on the device itself"),
+            Some(false) if facts.contains_subject(&Subject::device(device)) => {
+                Reading::known(device.to_owned(), source)
             }
-        }),
-        Some(None) => Reading::ambiguous("the name of the journal's thread was truncated"),
-        None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
-    }
+            Some(false) => {
+                Reading::malformed(format!("{source}: {device} is not among the devices found"))
+            }
+            None => Reading::ambiguous("the name of the journal's thread was truncated"),
+        }
+    })
 }
 
 /// `None` if undecidable, for example because the name is truncated.

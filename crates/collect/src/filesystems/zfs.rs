@@ -55,15 +55,11 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if mounts.is_empty() && volumes.is_empty() {
         return;
     }
-    facts.insert(
-        &Subject::host(),
-        &kernel::ZFS_NO_FLUSH,
-        are_flushes_disabled(host),
-    );
+    facts.insert_host(&kernel::ZFS_NO_FLUSH, are_flushes_disabled(host));
     let version = attribute::read_text(host, Path::new("/sys/module/zfs/version"));
     let version = version
         .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version")));
-    facts.insert(&Subject::host(), &kernel::ZFS_VERSION, version);
+    facts.insert_host(&kernel::ZFS_VERSION, version);
     let (properties, pools) = parallel::join_in_threads(
         || query_tool(host, request, Tool::Zfs, &PROPERTIES),
         || query_tool(host, request, Tool::Zpool, &["status", "-P"]),

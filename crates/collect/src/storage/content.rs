@@ -14,6 +14,7 @@ use std::path::Path;
 use self::uses::{DeviceUse, DeviceUseIndex};
 use crate::collector::Request;
 use crate::escape::ShellCommand;
+use crate::fact_readings::FactReadings;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, NoteKind, Reading, Remedy, Source, Subject, UnknownReason};
@@ -62,27 +63,8 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             facts,
         )
     });
-    for (subject, answer) in devices.iter().zip(answers) {
-        facts.insert(subject, &device::USED_BY, answer.used_by);
-        if let Some(found) = answer.scan {
-            facts.insert(
-                subject,
-                &device::SIGNATURES,
-                found.clone().map(|found| signature_names(&found)),
-            );
-            facts.insert(
-                subject,
-                &device::BYTES_READ,
-                found.clone().map(|found| found.bytes_read),
-            );
-            facts.insert(
-                subject,
-                &device::UNREAD_RUN,
-                found.map(|found| found.unread_run),
-            );
-        }
-        facts.insert(subject, &device::CONTENT, answer.content);
-        facts.insert(subject, &device::HOLDS, answer.holds);
+    for (subject, readings) in devices.iter().zip(answers) {
+        readings.insert_for(subject, facts);
     }
 }
 
@@ -97,15 +79,6 @@ fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Sub
     by_number().or_else(|| device_of_path(host, path_bytes(path), facts))
 }
 
-struct UsersAndContentReadings {
-    used_by: Reading<Vec<String>>,
-    /// The result of the scan; `None` for a device that is not scanned, because it is in use or
-    /// because of its kind.
-    scan: Option<Reading<host::DeviceScan>>,
-    content: Reading<ContentState>,
-    holds: Reading<Vec<String>>,
-}
-
 /// The users of a device and, if it has no users, its contents. `alone` is the result of
 /// [`require_complete_mount_table`].
 fn content_readings(
@@ -115,7 +88,7 @@ fn content_readings(
     uses: &[DeviceUse],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
-) -> UsersAndContentReadings {
+) -> FactReadings {
     let in_use = !uses.is_empty();
     let source =
         Source::derived_from([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
@@ -123,6 +96,7 @@ fn content_readings(
         Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
         _ => Reading::known(uses.iter().map(DeviceUse::to_string).collect(), source),
     };
+    // A device is not scanned if it is in use, or because of its kind.
     let (scan, holds) = if in_use {
         // The contents of a device in use would not change the answer, so they are not read.
         let holds = uses.iter().map(DeviceUse::content_description).collect();
@@ -169,12 +143,20 @@ fn content_readings(
         (true, false) => ContentState::Free,
         (true, true) => ContentState::Blank,
     });
-    UsersAndContentReadings {
-        used_by,
-        scan,
-        content,
-        holds,
+    let mut readings = FactReadings::default();
+    readings.add(&device::USED_BY, used_by);
+    if let Some(scan) = scan {
+        let signatures = scan.clone().map(|found| signature_names(&found));
+        readings.add(&device::SIGNATURES, signatures);
+        readings.add(
+            &device::BYTES_READ,
+            scan.clone().map(|found| found.bytes_read),
+        );
+        readings.add(&device::UNREAD_RUN, scan.map(|found| found.unread_run));
     }
+    readings.add(&device::CONTENT, content);
+    readings.add(&device::HOLDS, holds);
+    readings
 }
 
 fn describe_contents(found: &host::DeviceScan) -> Vec<String> {
@@ -207,7 +189,7 @@ fn require_complete_mount_table(facts: &FactSet) -> Result<(), Reading<()>> {
             "the mount table could not be read completely",
         ));
     }
-    match facts.get(&Subject::host(), &machine::CONTAINER) {
+    match facts.host_reading(&machine::CONTAINER) {
         Reading::Known { value, .. } if value != "none" => Err(Reading::ambiguous(
             "mounts outside this container are not visible",
         )),

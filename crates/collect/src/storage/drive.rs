@@ -116,15 +116,11 @@ fn query_disks(
     // A tool that timed out on one disk is not run on later disks.
     let mut late = BTreeSet::new();
     for some in asked.chunks(CONCURRENT_DISKS) {
-        let node = |disk| facts.value(disk, &device::PATH).unwrap_or_default();
-        let nodes: Vec<_> = some
-            .iter()
-            .map(|(disk, method)| (node(disk), *method))
-            .collect();
-        let answers = parallel::map_with_thread_per_item(&nodes, |(node, method)| {
+        let known = &*facts;
+        let answers = parallel::map_with_thread_per_item(some, |(disk, method)| {
             let mut runner = DriveToolRunner {
                 host,
-                node,
+                node: &known.value(disk, &device::PATH).unwrap_or_default(),
                 timed_out: late.clone(),
                 refusal: None,
                 facts: Vec::new(),

@@ -31,13 +31,9 @@ const MASK_LINK: &str = "/etc/systemd/system/fstrim.timer";
 pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
     if !mounts.is_empty() {
-        facts.insert(
-            &Subject::host(),
-            &host::TRIM_TIMER,
-            is_fstrim_timer_enabled(host),
-        );
+        facts.insert_host(&host::TRIM_TIMER, is_fstrim_timer_enabled(host));
     }
-    let timer = facts.get(&Subject::host(), &host::TRIM_TIMER);
+    let timer = facts.host_reading(&host::TRIM_TIMER);
     let listed = FstabFileSystems::from_facts(facts);
     let is_missed = |subject: &Subject| {
         timer.value() == Some(&true) && !listed.has_line_of_mount(facts, subject, false)
@@ -51,7 +47,7 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     } else {
         unneeded_version_reading()
     };
-    facts.insert(&Subject::host(), &host::UTIL_LINUX, release);
+    facts.insert_host(&host::UTIL_LINUX, release);
     for subject in missed {
         let trimmed = listed.is_unlisted_mount_trimmed(facts, &subject);
         facts.insert(&subject, &mount::TRIMMED, trimmed);

@@ -32,8 +32,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         units.insert_unit_facts(host, &lines, facts),
     ];
     let whole = unread.iter().flatten().next().cloned();
-    facts.insert(
-        &Subject::host(),
+    facts.insert_host(
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::from_file(FSTAB))),
     );

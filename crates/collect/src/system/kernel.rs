@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use crate::attribute;
 use crate::collector::Request;
 use crate::facts::catalog::{host, kernel};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
+use crate::facts::{FactSet, Reading, Remedy, Source};
 use crate::host::{ConfigDialect, Host, Question};
 use crate::host_readings::{file_reading, syscall_reading};
 use crate::system::os::name_value_lines::display_safe_value;
@@ -25,7 +25,6 @@ const BUILD: &str = "/proc/version";
 const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let subject = Subject::host();
     let names = syscall_reading(host.ask(&Question::Uname), "uname");
     let names = names.map(|answer| byte_lines(&answer).map(display_safe).collect::<Vec<_>>());
     let line = |at: usize, what: &str| {
@@ -36,14 +35,10 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
                 .ok_or_else(|| format!("the {what} is missing"))
         })
     };
-    facts.insert(&subject, &host::NAME, line(1, "node name"));
-    facts.insert(
-        &subject,
-        &kernel::BUILD,
-        attribute::read_text(host, Path::new(BUILD)),
-    );
+    facts.insert_host(&host::NAME, line(1, "node name"));
+    facts.insert_host(&kernel::BUILD, attribute::read_text(host, Path::new(BUILD)));
     let release = line(2, "release");
-    let release = match (release.value(), facts.value(&subject, &kernel::BUILD)) {
+    let release = match (release.value(), facts.host_value(&kernel::BUILD)) {
         (Some(name), Some(build)) if !build.starts_with(&format!("Linux version {name} ")) => {
             // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6). The reading
             // is *malformed*, not *ambiguous*: an ambiguous release is only mentioned, while a
@@ -54,21 +49,20 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
         _ => release,
     };
-    facts.insert(&subject, &kernel::RELEASE, release);
-    let release = facts.get(&subject, &kernel::RELEASE);
+    facts.insert_host(&kernel::RELEASE, release);
+    let release = facts.host_reading(&kernel::RELEASE);
     // A capture or container may lack /proc/version, so the build string of uname(2) replaces it.
-    let built_by = facts.value(&subject, &kernel::BUILD);
+    let built_by = facts.host_value(&kernel::BUILD);
     let built_by = built_by
         .or_else(|| line(3, "build").value().cloned())
         .unwrap_or_default();
     let vendor = release
         .clone()
         .map(|text| vendor::identify_vendor(&text, &built_by).name.to_owned());
-    facts.insert(&subject, &kernel::VENDOR, vendor);
+    facts.insert_host(&kernel::VENDOR, vendor);
     // An assumed vendor overrides the one found here, so the fact is read back.
-    let vendor = facts.value(&subject, &kernel::VENDOR);
-    facts.insert(
-        &subject,
+    let vendor = facts.host_value(&kernel::VENDOR);
+    facts.insert_host(
         &kernel::VERSION,
         kernel_version(host, &release, &built_by, vendor.as_deref()),
     );
@@ -79,21 +73,12 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             format!("the page size of this kernel on {machine} is unknown to walwise")
         })
     });
-    facts.insert(&subject, &kernel::PAGE_SIZE, size);
-    facts.insert(
-        &subject,
-        &kernel::FILESYSTEMS,
-        available_block_file_systems(host),
-    );
-    facts.insert(&subject, &kernel::FAST_COMMIT, supports_fast_commit(host));
-    let is_loaded = facts.get(&subject, &kernel::FAST_COMMIT).is_known();
-    facts.insert(
-        &subject,
-        &kernel::JBD2_DEBUG,
-        has_jbd2_debug(host, is_loaded),
-    );
-    facts.insert(
-        &subject,
+    facts.insert_host(&kernel::PAGE_SIZE, size);
+    facts.insert_host(&kernel::FILESYSTEMS, available_block_file_systems(host));
+    facts.insert_host(&kernel::FAST_COMMIT, supports_fast_commit(host));
+    let is_loaded = facts.host_reading(&kernel::FAST_COMMIT).is_known();
+    facts.insert_host(&kernel::JBD2_DEBUG, has_jbd2_debug(host, is_loaded));
+    facts.insert_host(
         &kernel::IO_URING_DISABLED,
         attribute::read_number(host, Path::new("/proc/sys/kernel/io_uring_disabled")),
     );
@@ -101,7 +86,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         (&kernel::ROOT_FLAGS, "rootflags"),
         (&kernel::ELEVATOR, "elevator"),
     ] {
-        facts.insert(&subject, key, boot_parameter_values(host, parameter));
+        facts.insert_host(key, boot_parameter_values(host, parameter));
     }
     record_dirty_page_limits(host, facts);
 }
@@ -241,7 +226,7 @@ fn record_dirty_page_limits(host: &dyn Host, facts: &mut FactSet) {
         (&kernel::DIRTY, "dirty"),
     ] {
         let reading = read_dirty_limit(host, limit, memory);
-        facts.insert(&Subject::host(), key, reading);
+        facts.insert_host(key, reading);
     }
 }
 
@@ -349,6 +334,7 @@ mod dirty_limits_tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Subject;
     use crate::testing::FakeHost;
 
     fn dirty_background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
@@ -402,6 +388,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Subject;
     use crate::host::ConfigDirective;
     use crate::ternary::Ternary;
     use crate::testing::FakeHost;

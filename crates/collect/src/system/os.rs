@@ -22,7 +22,7 @@ use crate::attribute;
 use crate::collector::Request;
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::facts::{FactSet, Reading, Scope, Source};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
 use crate::host_readings::{error_reading, file_reading, syscall_reading};
@@ -41,8 +41,8 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
                 .ok_or(format!("{name} is missing"))
         })
     };
-    facts.insert(&Subject::host(), &host::MEMORY, number("memory_bytes"));
-    facts.insert(&Subject::host(), &host::CPUS, number("cpus"));
+    facts.insert_host(&host::MEMORY, number("memory_bytes"));
+    facts.insert_host(&host::CPUS, number("cpus"));
 }
 
 fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
@@ -66,7 +66,7 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
             },
             None => Reading::absent(paths.join(" and ")),
         };
-        facts.insert(&Subject::host(), key, reading);
+        facts.insert_host(key, reading);
     }
 }
 
@@ -104,19 +104,16 @@ fn record_privilege_and_environment(host: &dyn Host, facts: &mut FactSet) {
     };
     let virtualisation = detect_virtualisation(host);
     let container = detect_container(host, &identity, facts);
-    let of_host = Subject::host();
-    facts.insert(
-        &of_host,
+    facts.insert_host(
         &host::PRIVILEGED,
         identity.and_then(|text| is_root_in_initial_user_namespace(&text)),
     );
-    facts.insert(&of_host, &host::VIRTUALISATION, virtualisation);
-    facts.insert(&of_host, &host::CONTAINER, container);
+    facts.insert_host(&host::VIRTUALISATION, virtualisation);
+    facts.insert_host(&host::CONTAINER, container);
     // An assumed fact overrides the one found here, so both are read back.
     let [container, virtualisation] =
-        [&host::CONTAINER, &host::VIRTUALISATION].map(|key| facts.get(&of_host, key));
-    facts.insert(
-        &of_host,
+        [&host::CONTAINER, &host::VIRTUALISATION].map(|key| facts.host_reading(key));
+    facts.insert_host(
         &host::SEEN_BY,
         run_environment_reading(&container, &virtualisation),
     );
@@ -504,6 +501,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Subject;
     use crate::testing::FakeHost;
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState};
 use crate::facts::catalog::{host, mount};
-use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, Reading, Scope, UnknownReason};
 use crate::host::{Host, Tool};
 use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
@@ -82,7 +82,7 @@ impl ToolVersionQueries {
             } else {
                 unneeded_version_reading()
             };
-            facts.insert(&Subject::host(), key, version);
+            facts.insert_host(key, version);
         }
         facts
     }
@@ -91,6 +91,7 @@ impl ToolVersionQueries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Subject;
     use crate::facts::{FactValue, Remedy, Source};
     use crate::host::Question;
     use crate::testing::FakeHost;

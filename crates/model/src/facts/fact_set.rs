@@ -80,6 +80,10 @@ impl FactSet {
         self.insert(subject, key, Reading::known(value, source));
     }
 
+    pub fn insert_host<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
+        self.insert(&Subject::host(), key, reading);
+    }
+
     /// Like [`Self::insert`], for an untyped value. If the fact's kind is a choice and lacks the
     /// word, the reading becomes malformed.
     pub fn insert_untyped_value(
@@ -176,6 +180,10 @@ impl FactSet {
         self.reading(subject, key.id())
             .value()
             .and_then(T::from_value)
+    }
+
+    pub fn host_reading<T: FactValue>(&self, key: &Key<T>) -> Reading<T> {
+        self.get(&Subject::host(), key)
     }
 
     pub fn host_value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {

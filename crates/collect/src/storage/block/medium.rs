@@ -57,7 +57,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
             if is_emulated || facts.value(disk, &device::CLOUD).is_some() {
                 return known(Medium::Virtual, &[device::MODEL.name()]);
             }
-            let machine = facts.get(&Subject::host(), &host::VIRTUALISATION);
+            let machine = facts.host_reading(&host::VIRTUALISATION);
             machine.and_then_reading(|machine, _| {
                 // A disk passed through by a hypervisor looks the same as an emulated one, so every disk
                 // of a virtual machine counts as virtual.

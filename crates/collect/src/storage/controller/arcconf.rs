@@ -31,19 +31,18 @@ use crate::host::{Host, Tool};
 pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     let first = run_tool_command(host, tool, "getconfig 1 nologs")?;
     let count = parse_controller_count(&first).min(MAX_CONTROLLERS);
-    let mut adapters = Vec::new();
-    if count > 0 {
-        adapters.push(parse_adapter(1, &first));
-    }
-    for number in 2..=count {
-        adapters.push(
-            match run_tool_command(host, tool, &format!("getconfig {number} nologs")) {
-                Ok(answer) => parse_adapter(number, &answer),
-                Err(_) => Adapter::name_only(number.to_string(), not_reported("getconfig")),
-            },
-        );
-    }
-    Ok((adapters, "getconfig 1 nologs"))
+    let adapter = |number| {
+        let answer = if number == 1 {
+            Ok(first.clone())
+        } else {
+            run_tool_command(host, tool, &format!("getconfig {number} nologs"))
+        };
+        match answer {
+            Ok(answer) => parse_adapter(number, &answer),
+            Err(_) => Adapter::name_only(number.to_string(), not_reported("getconfig")),
+        }
+    };
+    Ok(((1..=count).map(adapter).collect(), "getconfig 1 nologs"))
 }
 
 pub fn parse_controller_count(answer: &[u8]) -> u32 {
@@ -58,15 +57,10 @@ pub fn parse_controller_count(answer: &[u8]) -> u32 {
 
 pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
     let sections = sections(answer);
-    let lines_of = |wanted: &OutputSection| {
-        let found: Vec<&str> = sections
-            .iter()
-            .filter(|(section, _)| section == wanted)
-            .flat_map(|(_, lines)| lines.iter().map(String::as_str))
-            .collect();
-        found
+    let fields = |wanted| {
+        let wanted = sections.iter().filter(|(section, _)| *section == wanted);
+        parse_fields(wanted.flat_map(|(_, lines)| lines))
     };
-    let fields = |wanted| parse_fields(lines_of(&wanted));
     let controller = fields(OutputSection::Controller);
     let cache = fields(OutputSection::Cache);
     let backup = sections
@@ -80,12 +74,7 @@ pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
         match section {
             OutputSection::Volume(number) => volumes.push(LogicalDevice {
                 number,
-                fields: parse_fields(
-                    lines
-                        .iter()
-                        .map(String::as_str)
-                        .filter(|line| members_in_line(line).is_empty()),
-                ),
+                fields: parse_fields(lines.iter().filter(|line| members_in_line(line).is_empty())),
                 members: members.collect(),
             }),
             OutputSection::Members => {
@@ -95,7 +84,7 @@ pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
             }
             OutputSection::Disk(number) => disks.push(PhysicalDisk {
                 number: number.clone(),
-                fields: parse_fields(lines.iter().map(String::as_str)),
+                fields: parse_fields(lines),
             }),
             OutputSection::Controller
             | OutputSection::Backup
@@ -114,11 +103,8 @@ pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
             fields: unnamed,
         });
     }
-    let members: Vec<&[VolumeMemberLine]> = volumes
-        .iter()
-        .map(|volume| volume.members.as_slice())
-        .collect();
-    let disks = DiskInventory::new(disks, &members);
+    let members = volumes.iter().map(|volume| volume.members.as_slice());
+    let disks = DiskInventory::new(disks, members);
     let policy = fields(OutputSection::Policy);
     let caches = MemberDiskCacheSources {
         sections: [&controller, &cache, &policy],
@@ -158,7 +144,7 @@ fn sections(answer: &[u8]) -> Vec<(OutputSection, Vec<String>)> {
     sections
 }
 
-fn parse_fields<'a>(lines: impl IntoIterator<Item = &'a str>) -> ToolOutputFields {
+fn parse_fields<'a>(lines: impl IntoIterator<Item = &'a String>) -> ToolOutputFields {
     let mut fields = ToolOutputFields::with_synonyms(ADAPTEC);
     for line in lines {
         fields.add_line(line);
@@ -231,7 +217,6 @@ fn parse_heading(line: &str, before: Option<&OutputSection>) -> Option<OutputSec
 }
 
 fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondition> {
-    const OVERHEATING_KEY: &str = "over temperature";
     let Some(fields) = backup else {
         return not_reported("battery or backup unit information");
     };
@@ -253,9 +238,7 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
             "non-volatile storage status",
             "supercap status",
         ];
-        let also = fields
-            .contains_key("status")
-            .then(|| fields.parse_lowercase_value("status", meaning));
+        let also = fields.parse_optional_value("status", meaning);
         return worst_reading(
             "status",
             PARTS
@@ -264,13 +247,11 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
                 .chain(also),
         );
     }
-    let heat = fields.contains_key(OVERHEATING_KEY).then(|| {
-        fields.parse_lowercase_value(OVERHEATING_KEY, |word| {
-            Some(if word == "no" {
-                BatteryCondition::Healthy
-            } else {
-                BatteryCondition::Degraded
-            })
+    let heat = fields.parse_optional_value("over temperature", |word| {
+        Some(if word == "no" {
+            BatteryCondition::Healthy
+        } else {
+            BatteryCondition::Degraded
         })
     });
     worst_reading(
@@ -306,33 +287,25 @@ fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCond
 
 impl LogicalDevice<'_> {
     fn to_volume(&self, cache: &ToolOutputFields, caches: &MemberDiskCacheSources) -> Volume {
+        let is_classic = ["setting", "status", "mode"]
+            .iter()
+            .any(|key| self.fields.contains_key(&format!("write-cache {key}")));
+        let wwn = self.fields.get("volume unique identifier");
         let found = Volume {
             target: self.number.parse().ok(),
             node: device_node_field(&self.fields),
-            wwn: self
-                .fields
-                .get("volume unique identifier")
-                .and_then(parse_wwn),
+            wwn: wwn.and_then(parse_wwn),
+            disk_cache: if is_classic {
+                caches.pre_smartraid_disk_cache(&self.members)
+            } else {
+                caches.smartraid_disk_cache(&self.members)
+            },
             ..Volume::name_only(format!("logical device {}", self.number))
         };
-        let is_classic = ["setting", "status", "mode"]
-            .map(|key| self.fields.contains_key(&format!("write-cache {key}")));
-        if is_classic.contains(&true) {
-            let disk_cache = caches.pre_smartraid_disk_cache(&self.members);
-            with_pre_smartraid_modes(
-                &self.fields,
-                Volume {
-                    disk_cache,
-                    ..found
-                },
-            )
+        if is_classic {
+            with_pre_smartraid_modes(&self.fields, found)
         } else {
             let keeps_no_writes = cache.get("write cache percentage") == Some("0 percent");
-            let disk_cache = caches.smartraid_disk_cache(&self.members);
-            let found = Volume {
-                disk_cache,
-                ..found
-            };
             with_smart_cache_modes(found, &self.fields, cache, keeps_no_writes)
         }
     }
@@ -340,21 +313,22 @@ impl LogicalDevice<'_> {
 
 fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
-    let is_on =
-        |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
     let policy = fields.parse_lowercase_value(SETTING, |word| match word {
         word if is_off(word) => Some(CachePolicy::WriteThrough),
-        word if is_on(word) && word.contains("when protected") => Some(CachePolicy::WriteBack),
+        word if word.contains("when protected")
+            && (word.starts_with("enabled") || word.starts_with("on when")) =>
+        {
+            Some(CachePolicy::WriteBack)
+        }
         "on" | "enabled" | "enabled (write-back)" => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     });
     let on_failure = policy.clone().map(battery_failure_policy);
     let now = ["write-cache status", "write-cache mode"]
         .into_iter()
-        .filter(|key| fields.contains_key(key))
-        .map(|key| {
-            fields.parse_lowercase_value(key, |word| match word {
+        .filter_map(|key| {
+            fields.parse_optional_value(key, |word| match word {
                 word if is_off(word) => Some(CachePolicyInForce::WriteThrough),
                 "on" | "enabled" | "enabled (write-back)" => Some(CachePolicyInForce::WriteBack),
                 _ => None,
@@ -413,8 +387,7 @@ impl MemberDiskCacheSources<'_> {
         let policies: Vec<FieldReading<MemberDiskCache>> = self
             .sections
             .iter()
-            .filter(|section| section.contains_key(POLICY))
-            .map(|section| section.parse_lowercase_value(POLICY, disks::parse_cache_setting))
+            .filter_map(|section| section.parse_optional_value(POLICY, disks::parse_cache_setting))
             .collect();
         (!policies.is_empty()).then(|| worst_reading(POLICY, policies))
     }

@@ -57,6 +57,16 @@ impl ToolOutputFields {
         self.values.contains_key(key)
     }
 
+    /// `None` if the key is missing, as in the output of some versions.
+    pub fn parse_optional_value<T: Copy>(
+        &self,
+        key: &str,
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> Option<FieldReading<T>> {
+        self.contains_key(key)
+            .then(|| self.parse_lowercase_value(key, meaning))
+    }
+
     pub fn parse_lowercase_value<T: Copy>(
         &self,
         key: &str,

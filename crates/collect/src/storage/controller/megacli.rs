@@ -142,17 +142,14 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
 
 /// A CacheCade SSD counts as *disk default*, because MegaCli does not print its cache.
 fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
-    const CACHED: &str = "is vd cached";
     let of_disks = fields.parse_lowercase_value("disk cache policy", parse_disk_cache);
-    let of_ssd = fields.contains_key(CACHED).then(|| {
-        fields.parse_lowercase_value(
-            CACHED,
-            listed(&[
-                ("no", MemberDiskCache::Off),
-                ("yes", MemberDiskCache::DiskDefault),
-            ]),
-        )
-    });
+    let of_ssd = fields.parse_optional_value(
+        "is vd cached",
+        listed(&[
+            ("no", MemberDiskCache::Off),
+            ("yes", MemberDiskCache::DiskDefault),
+        ]),
+    );
     worst_reading("disk cache", [of_disks].into_iter().chain(of_ssd))
 }
 
@@ -221,15 +218,13 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     }
     let state = fields.parse_lowercase_value("battery state", megaraid_battery::parse_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
-    let health = fields.contains_key("issohgood").then(|| {
-        fields.parse_lowercase_value(
-            "issohgood",
-            listed(&[
-                ("yes", BatteryCondition::Healthy),
-                ("no", BatteryCondition::Failed),
-            ]),
-        )
-    });
+    let health = fields.parse_optional_value(
+        "issohgood",
+        listed(&[
+            ("yes", BatteryCondition::Healthy),
+            ("no", BatteryCondition::Failed),
+        ]),
+    );
     let flags = megaraid_battery::parse_battery_flags(fields);
     worst_reading("battery", [state, flags].into_iter().chain(health))
 }

@@ -149,7 +149,6 @@ fn common_disk_cache(controller: &ToolOutputFields) -> FieldReading<MemberDiskCa
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
-        .filter(|key| controller.contains_key(key))
-        .map(|key| controller.parse_lowercase_value(key, parse_disk_cache));
+        .filter_map(|key| controller.parse_optional_value(key, parse_disk_cache));
     worst_reading("drive write cache", said)
 }

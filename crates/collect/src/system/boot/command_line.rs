@@ -13,28 +13,23 @@ use super::{
 };
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
 pub fn record_command_line(host: &dyn Host, facts: &mut FactSet) {
-    let machine = Subject::host();
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
             let unread = unexamined_or_unmet_parameters(host, facts, &settings);
-            facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
+            facts.insert_host(&boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root_mount_from_rootflags(&settings) {
                 entry.insert_boot_facts(facts);
             }
         }
         Err(miss) => {
             let _ = note_unread_file(facts, &miss, COMMAND_LINE);
-            facts.insert(
-                &machine,
-                &boot::PARAMETERS_UNREAD,
-                error_reading(&miss, COMMAND_LINE),
-            );
+            facts.insert_host(&boot::PARAMETERS_UNREAD, error_reading(&miss, COMMAND_LINE));
         }
     }
 }
@@ -168,6 +163,7 @@ fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Subject;
     use crate::facts::catalog::host;
     use crate::host::Question;
     use crate::testing::FakeHost;

@@ -19,7 +19,7 @@ use crate::text_table::rows;
 
 const CRYPTTAB: &str = "/etc/crypttab";
 
-const KNOWN_FLAGS: &str = include_str!("crypttab_flags.txt");
+const KNOWN_OPTIONS: &str = include_str!("crypttab_options.txt");
 
 pub fn record_crypttab(host: &dyn Host, facts: &mut FactSet) {
     let machine = Subject::host();
@@ -27,7 +27,7 @@ pub fn record_crypttab(host: &dyn Host, facts: &mut FactSet) {
         Ok(settings) => settings,
         Err(miss) if miss.is_absent() => Vec::new(),
         Err(miss) => {
-            return facts.insert(&machine, &boot::UNLOCKED, error_reading(&miss, CRYPTTAB));
+            return facts.insert_host(&boot::UNLOCKED, error_reading(&miss, CRYPTTAB));
         }
     };
     let [
@@ -189,19 +189,17 @@ impl<'l> CrypttabEntry<'l> {
     }
 
     fn is_supported_option(&self, option: &str) -> bool {
-        let Some((name, value)) = option.split_once('=') else {
-            return rows(KNOWN_FLAGS).any(|[flag]| flag == option);
-        };
+        if rows(KNOWN_OPTIONS).any(|[known]| known == option) {
+            return true;
+        }
+        let (name, value) = option.split_once('=').unwrap_or_default();
         match name {
             "cipher" => CIPHER_KEY_SIZES.iter().any(|(cipher, _)| *cipher == value),
-            "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
             "size" => value
                 .parse()
                 .is_ok_and(|size: u32| self.accepts_key_size(size)),
-            "sector-size" => ["512", "1024", "2048", "4096"].contains(&value),
             "key-slot" => value.parse().is_ok_and(|slot: u8| slot < 32),
             "tries" => value.parse().is_ok_and(|_: u8| true),
-            "tmp" => ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains(&value),
             "timeout" | "x-systemd.device-timeout" => is_time_span(value),
             _ => false,
         }

@@ -100,18 +100,13 @@ fn record_order_and_ignored_options(
             first.location.clone(),
             source(),
         );
-        facts.insert_known(
-            &line.subject,
-            &boot::OVERRULED,
-            file_system_options_missing_in_other(line, first),
-            source(),
-        );
-        facts.insert_known(
-            &line.subject,
-            &boot::SET_BY_FIRST,
-            file_system_options_missing_in_other(first, line),
-            source(),
-        );
+        for (key, one, other) in [
+            (&boot::OVERRULED, line, first),
+            (&boot::SET_BY_FIRST, first, line),
+        ] {
+            let options = file_system_options_missing_in_other(one, other);
+            facts.insert_known(&line.subject, key, options, source());
+        }
         return;
     }
     let beside = others().filter(|other| !is_mounted_before(line, other));

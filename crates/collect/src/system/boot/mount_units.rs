@@ -31,7 +31,7 @@ const PULLING_SUFFIXES: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
 
 pub struct MountUnits {
     listed: Vec<(PathBuf, Vec<OsString>)>,
-    /// Units that another unit pulls in. Their names are read at the first use, because few hosts
+    /// Units that another unit pulls in, without their suffixes. Their names are read at the first use, because few hosts
     /// need them and they are in two dozen directories.
     wanted: OnceLock<Result<BTreeSet<Vec<u8>>, HostError>>,
 }
@@ -230,15 +230,12 @@ impl MountUnits {
             )
             .into());
         }
-        let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
         let auto = match self
             .wanted
             .get_or_init(|| wanted_mount_units(host, &self.listed))
         {
             Ok(pulled) => {
-                let wanted = pulled
-                    .iter()
-                    .any(|pulled| stem(pulled) == stem(name.as_bytes()));
+                let wanted = stem(name).is_some_and(|stem| pulled.contains(&stem));
                 Reading::known(wanted, Source::from_file(DIRECTORIES[0]))
             }
             Err(miss) => error_reading(miss, DIRECTORIES[0]),
@@ -350,18 +347,21 @@ fn wanted_mount_units(
         };
         for name in names.iter().filter(pulls) {
             match host.list_directory(&directory.join(name)) {
-                Ok(names) => pulled.extend(
-                    names
-                        .into_iter()
-                        .map(OsString::into_vec)
-                        .filter(|name| name.ends_with(b".mount") || name.ends_with(b".automount")),
-                ),
+                Ok(names) => pulled.extend(names.iter().filter_map(stem)),
                 Err(miss) if miss.is_absent() => {}
                 Err(miss) => return Err(miss),
             }
         }
     }
     Ok(pulled)
+}
+
+/// The name of a mount or automount unit without its suffix.
+fn stem(name: &OsString) -> Option<Vec<u8>> {
+    let name = name.as_bytes();
+    let stem = name.strip_suffix(b".mount");
+    stem.or_else(|| name.strip_suffix(b".automount"))
+        .map(<[u8]>::to_vec)
 }
 
 /// Whether a link to /dev/null masks the unit or drop-in.

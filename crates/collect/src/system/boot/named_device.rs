@@ -99,16 +99,9 @@ pub fn presence_of_device_path_or_tag(
 }
 
 fn split_tag_into_directory_and_value(given: &str) -> Option<(&'static str, &str)> {
-    let (tag, directory) = TAG_DIRECTORIES
+    TAG_DIRECTORIES
         .into_iter()
-        .find(|(tag, _)| given.starts_with(tag))?;
-    Some((
-        directory,
-        given
-            .strip_prefix(tag)
-            .unwrap_or_default()
-            .trim_matches('"'),
-    ))
+        .find_map(|(tag, directory)| Some((directory, given.strip_prefix(tag)?.trim_matches('"'))))
 }
 
 /// The link under /dev for a tag such as `UUID=`; `None` for anything else.
@@ -144,11 +137,10 @@ pub fn mounts_on_device<'f>(
 }
 
 fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<BootDeviceState> {
-    let known = given
+    if given
         .strip_prefix("/dev/")
-        .map(Subject::device)
-        .filter(|found| facts.contains_subject(found));
-    if known.is_some() {
+        .is_some_and(|name| facts.contains_subject(&Subject::device(name)))
+    {
         return Reading::known(
             BootDeviceState::There,
             Source::derived_from([device::KIND.name()]),

@@ -102,38 +102,28 @@ impl VolumeMemberLine {
             })
         };
         let bare = || match parts.as_slice() {
-            [channel, device] => Some((
-                PortKind::Channel,
-                channel.parse().ok()?,
-                device.parse().ok()?,
-            )),
+            [channel, device] => Some((CHANNEL, channel.parse().ok()?, device.parse().ok()?)),
             _ => None,
         };
         PORTS
             .iter()
-            .find_map(|(kind, unit, port)| Some((*kind, number(unit)?, number(port)?)))
+            .find_map(|kind| Some((*kind, number(kind.0)?, number(kind.1)?)))
             .or_else(bare)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PortKind {
-    Connector,
-    Enclosure,
-    Backplane,
-    Channel,
-}
-
-const PORTS: [(PortKind, &str, &str); 4] = [
-    (PortKind::Connector, "connector", "device"),
-    (PortKind::Enclosure, "enclosure", "slot"),
-    (PortKind::Backplane, "backplane", "slot"),
-    (PortKind::Channel, "channel", "device"),
+/// Kinds of ports: the words for the connector, enclosure, backplane or channel, and for the port.
+const PORTS: [(&str, &str); 4] = [
+    ("connector", "device"),
+    ("enclosure", "slot"),
+    ("backplane", "slot"),
+    CHANNEL,
 ];
+const CHANNEL: (&str, &str) = ("channel", "device");
 
 /// The kind of port, the number of its connector, enclosure, backplane or channel, and the port's
 /// own number.
-type PortAddress = (PortKind, u32, u32);
+type PortAddress = ((&'static str, &'static str), u32, u32);
 
 /// False for a serial number that was masked before the output was published: with asterisks,
 /// hashes or one repeated letter.
@@ -185,7 +175,7 @@ impl PhysicalDisk {
         };
         PORTS
             .iter()
-            .find_map(|(kind, one, other)| Some((*kind, number(unit, one)?, number(port, other)?)))
+            .find_map(|kind| Some((*kind, number(unit, kind.0)?, number(port, kind.1)?)))
     }
 
     fn channel_address(&self) -> Option<PortAddress> {
@@ -197,7 +187,7 @@ impl PhysicalDisk {
             .trim();
         let (channel, device) = text.split('(').next()?.split_once(',')?;
         Some((
-            PortKind::Channel,
+            CHANNEL,
             channel.trim().parse().ok()?,
             device.trim().parse().ok()?,
         ))
@@ -263,7 +253,10 @@ pub struct DiskInventory {
 }
 
 impl DiskInventory {
-    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[VolumeMemberLine]]) -> Self {
+    pub fn new<'m>(
+        disks: Vec<PhysicalDisk>,
+        members: impl Iterator<Item = &'m [VolumeMemberLine]>,
+    ) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
             .filter(|disk| !disk.is_not_a_disk())
@@ -274,7 +267,7 @@ impl DiskInventory {
         let mut unmatched: BTreeMap<&str, usize> = BTreeMap::new();
         for volume in members {
             let mut own: BTreeMap<&str, usize> = BTreeMap::new();
-            for member in *volume {
+            for member in volume {
                 match member
                     .index_in_disk_list(&disks)
                     .and_then(|at| named.get_mut(at))
