@@ -232,6 +232,11 @@ pub fn byte_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     text.split(|byte| *byte == b'\n')
 }
 
+/// The text after `NAME=` in the first line that begins so.
+pub fn line_value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    byte_lines(text).find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
 /// Whether the text is one or more ASCII digits. `str::parse` also accepts a plus sign.
 pub fn is_decimal(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())

@@ -107,7 +107,8 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// From mountinfo for a mount; from the udev link, such as `zvol/tank/pg`, for a volume.
+/// The name comes from mountinfo for a mount, and from the udev link, such as `zvol/tank/pg`, for a
+/// volume.
 fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -297,7 +298,7 @@ fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
     Some(usize::from(parity.clamp(1, 3)) + 1)
 }
 
-/// Empty beyond the end of the line.
+/// The word at an index; empty if the line has fewer words.
 fn word_at(words: &[&[u8]], at: usize) -> String {
     display_safe(words.get(at).copied().unwrap_or_default())
 }

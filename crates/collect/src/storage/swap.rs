@@ -34,7 +34,7 @@ fn is_lxc_container(facts: &FactSet) -> bool {
     facts.host_value(&host::CONTAINER).as_deref() == Some("lxc")
 }
 
-/// Paths with kinds; a truncated line has no kind.
+/// Path and kind of the swap in each line; a truncated line has no kind.
 fn swaps(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Option<&[u8]>)> {
     byte_lines(text).skip(1).filter_map(|line| {
         let mut words = line
@@ -71,13 +71,9 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if is_lxc_container(facts) {
         lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
     }
-    let empty: BTreeSet<Subject> = facts
-        .subjects_where(&device::SIZE, |size| *size == 0)
-        .into_iter()
-        .collect();
     let devices: Vec<Subject> = facts
         .subjects_of_scope(Scope::Device)
-        .filter(|device| !empty.contains(device))
+        .filter(|subject| facts.value(subject, &device::SIZE) != Some(0))
         .cloned()
         .collect();
     for subject in devices {

@@ -17,7 +17,7 @@ use crate::facts::catalog::{host, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source};
 use crate::host::{ConfigDialect, Host, Question};
 use crate::host_readings::{file_reading, syscall_reading};
-use crate::system::os::name_value_lines::display_safe_value;
+use crate::system::os::display_safe_value;
 use crate::text::{byte_lines, display_safe};
 use crate::version::Version;
 

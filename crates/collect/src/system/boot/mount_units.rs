@@ -289,7 +289,8 @@ fn last_directive<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l Unit
     lines.iter().rev().find(|line| line.setting.key == key)
 }
 
-/// Whether the host passed on every option; `None` if no file sets options.
+/// Whether every option of the files was recorded; options that may hold passwords are not. `None`
+/// if no file sets options.
 fn are_all_options_captured(lines: &[UnitDirective]) -> Option<bool> {
     let mut kept = lines
         .iter()
