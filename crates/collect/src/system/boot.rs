@@ -120,7 +120,7 @@ fn record_type_mismatches_with_mounts(host: &dyn Host, facts: &mut FactSet) {
         let type_there = || {
             let named = facts.value(&line, &boot::SOURCE)?;
             let written = facts.value(&line, &boot::WRITTEN_TYPE)?;
-            if facts.value(&line, &boot::WHERE)? == COMMAND_LINE
+            if facts.value(&line, &boot::WHERE).as_deref() == Some(COMMAND_LINE)
                 || !written.split(',').all(is_named_as_written)
             {
                 return None;

@@ -392,6 +392,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn stem_of_unit_keeps_dots() {
+        let stem_of = |name: &str| stem(&OsString::from(name));
+        assert_eq!(stem_of("srv-a.b.mount"), Some(b"srv-a.b".to_vec()));
+        assert_eq!(stem_of("srv-a.b.automount"), Some(b"srv-a.b".to_vec()));
+        assert_eq!(stem_of("srv-a.b.service"), None);
+    }
+
+    #[test]
     fn unit_names_are_escaped_like_systemd() {
         for (point, name) in [
             ("/", "-.mount"),
