@@ -10,7 +10,7 @@ use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{
-    CommitProfile, Measurement, ProbePhase, RequirementAnswer, WalMethodInForce, Workload,
+    Measurement, ProbePhase, RequirementAnswer, WalMethodInForce, Workload,
     format_like_pg_test_fsync, latency_by_commit_size_lines, latency_table_lines,
     measurement_summary, pg_test_fsync_test_count, workload_lines,
 };

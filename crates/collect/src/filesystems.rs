@@ -12,7 +12,7 @@ mod superblocks {
     use crate::facts::{FactSet, Reading, Remedy, Subject};
     use crate::host::{Host, Question, SuperblockKind};
     use crate::host_readings::syscall_reading;
-    use crate::text::{byte_lines, display_safe};
+    use crate::text::{bytes, display_safe};
 
     #[derive(Clone)]
     pub struct SuperblockFields {
@@ -57,7 +57,7 @@ mod superblocks {
 
     /// Parses the line `features WORD…` and the optional lines `cluster BYTES` and `uuid UUID`.
     fn parse_superblock_fields(answer: &[u8]) -> Option<SuperblockFields> {
-        let mut lines = byte_lines(answer);
+        let mut lines = bytes::lines(answer);
         let words = lines.next()?.trim_ascii().strip_prefix(b"features ")?;
         let words = words
             .split(u8::is_ascii_whitespace)
@@ -324,8 +324,8 @@ fn unknown_members_note(directory: &'static str, miss: &HostError, fstype: &'sta
 
 /// A file system of an unlisted type has no block device if its major device number is zero.
 fn mount_class_of_fstype(fstype: &str, major: u32) -> MountClass {
-    let listed = rows(TYPES).find(|[known, _]| *known == fstype);
-    match listed.and_then(|[_, class]| MountClass::from_word(class)) {
+    let listed = listed_type(fstype).and_then(|[_, class, ..]| MountClass::from_word(class));
+    match listed {
         Some(class) => class,
         None if fstype.starts_with("fuse.") => MountClass::Fuse,
         None if major != 0 => MountClass::Block,
@@ -333,7 +333,15 @@ fn mount_class_of_fstype(fstype: &str, major: u32) -> MountClass {
     }
 }
 
-const TYPES: &str = include_str!("filesystems/types.txt");
+/// The row of `types.txt`: type, class, `flushes`, `named`.
+fn listed_type(fstype: &str) -> Option<[&'static str; 4]> {
+    rows::<4>(include_str!("filesystems/types.txt")).find(|[known, ..]| *known == fstype)
+}
+
+/// Whether fstab and the mount table always have the same name for the type.
+pub fn is_named_as_written(fstype: &str) -> bool {
+    listed_type(fstype).is_some_and(|[.., named]| named == "named")
+}
 
 #[cfg(test)]
 mod mount_class_tests {

@@ -225,11 +225,6 @@ pub trait JoinText: Iterator<Item: AsRef<str>> + Sized {
 
 impl<I: Iterator<Item: AsRef<str>>> JoinText for I {}
 
-/// The text between line feeds. Text that ends with a line feed has an empty last line.
-pub fn byte_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
-    text.split(|byte| *byte == b'\n')
-}
-
 /// Whether the text is one or more ASCII digits. `str::parse` also accepts a plus sign.
 pub fn is_decimal(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())

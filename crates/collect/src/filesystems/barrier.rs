@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::listed_type;
 use crate::collector::Request;
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, BarrierState, MountClass};
@@ -15,12 +16,7 @@ use crate::parallel;
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// Block file systems, besides ext4 and XFS, that send flushes unless one of
-/// [`BARRIER_OFF_OPTIONS`] is set.
-const FLUSHING_TYPES: &[&str] = &[
-    "btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2",
-];
-
+/// Options that turn barriers off on file systems of any type that `types.txt` marks with `flushes`.
 const BARRIER_OFF_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -102,7 +98,7 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
                 BarrierState::On
             }
         }),
-        other if FLUSHING_TYPES.contains(&other) => {
+        other if listed_type(other).is_some_and(|[_, _, flushes, _]| flushes == "flushes") => {
             printed.map(|options| stated_barrier(&options, &[]).unwrap_or(BarrierState::On))
         }
         other => Reading::ambiguous(format!(
@@ -111,7 +107,8 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
     }
 }
 
-/// `None` unless an option turns barriers off or, with one of the words `on`, on.
+/// The state that an option sets, where `on` are the options that turn barriers on; `None` without
+/// such an option.
 fn stated_barrier(options: &[String], on: &[&str]) -> Option<BarrierState> {
     let has = |words: &[&str]| {
         options

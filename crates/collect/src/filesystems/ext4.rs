@@ -16,7 +16,7 @@ use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, SuperblockKind};
 use crate::host_readings::{error_reading, file_reading};
-use crate::text::{byte_lines, decode_display_safe, display_path, display_safe};
+use crate::text::{bytes, decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
 
 struct Ext4Readings {
@@ -134,7 +134,7 @@ fn assumed_reading<T: FactValue>(
 fn read_options_in_force(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = display_path(path);
     file_reading(host.read(path), &shown).map(|text| {
-        let lines = byte_lines(&text).map(<[u8]>::trim_ascii);
+        let lines = bytes::lines(&text).map(<[u8]>::trim_ascii);
         lines
             .filter(|line| !line.is_empty())
             .map(display_safe)

@@ -15,7 +15,7 @@ use crate::facts::{Choice, FactSet, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
 use crate::host_readings::query_tool;
 use crate::path_lookup::{VisibleMountPoints, device_of_path};
-use crate::text::{byte_lines, decode_display_safe, display_safe};
+use crate::text::{bytes, decode_display_safe, display_safe};
 use crate::version::Version;
 use crate::{attribute, parallel};
 
@@ -107,7 +107,8 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// From mountinfo for a mount; from the udev link, such as `zvol/tank/pg`, for a volume.
+/// The name comes from mountinfo for a mount, and from the udev link, such as `zvol/tank/pg`, for a
+/// volume.
 fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -116,7 +117,7 @@ fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<S
     let text = host
         .read(&Path::new("/run/udev/data").join(format!("b{number}")))
         .ok()?;
-    let name = byte_lines(&text).find_map(|line| line.strip_prefix(b"S:zvol/"))?;
+    let name = bytes::lines(&text).find_map(|line| line.strip_prefix(b"S:zvol/"))?;
     Some(display_safe(name))
 }
 
@@ -297,7 +298,7 @@ fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
     Some(usize::from(parity.clamp(1, 3)) + 1)
 }
 
-/// Empty beyond the end of the line.
+/// The word at an index; empty if the line has fewer words.
 fn word_at(words: &[&[u8]], at: usize) -> String {
     display_safe(words.get(at).copied().unwrap_or_default())
 }
@@ -374,7 +375,7 @@ fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, ZpoolStatus> {
             pools.insert(name.to_owned(), tree.pool);
         }
     };
-    for line in byte_lines(text) {
+    for line in bytes::lines(text) {
         let words: Vec<&[u8]> = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty())
@@ -418,7 +419,7 @@ fn parse_zfs_properties(text: &[u8]) -> BTreeMap<String, String> {
             _ => None,
         }
     };
-    byte_lines(text).filter_map(line).collect()
+    bytes::lines(text).filter_map(line).collect()
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub mod sysfs_device {
             attribute::read_number(host, &self.attribute_path(attribute))
         }
 
-        /// The rows of the device's name, then those of its device path.
+        /// The rows that match the device's name, then those that match its device path.
         pub fn mark_rows(&self) -> impl Iterator<Item = &'static MarkRow> {
             MARKS.iter().filter(|[mark, ..]| {
                 self.has_name_prefix(mark)
@@ -126,18 +126,17 @@ pub mod sysfs_device {
     /// the address of a unit `H:C:T:U` must follow, as in `target2:0:0/2:0:0:0`
     /// (drivers/scsi/scsi_sysfs.c).
     pub fn is_complete_device_path(place: &[u8]) -> bool {
-        let mut parts = place.split(|b| *b == b'/').peekable();
-        let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
-        while let Some(part) = parts.next() {
-            if let Some(target) = part.strip_prefix(b"target") {
-                let unit = parts
-                    .peek()
-                    .and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
-                is_well_formed &= unit
-                    .is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
-            }
-        }
-        is_well_formed
+        let parts: Vec<&[u8]> = place.split(|b| *b == b'/').collect();
+        let is_followed_by_unit = |(target, at): (&[u8], usize)| {
+            let unit = parts
+                .get(at)
+                .and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
+            unit.is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit))
+        };
+        let mut targets = (1..)
+            .zip(&parts)
+            .filter_map(|(next, part)| Some((part.strip_prefix(b"target")?, next)));
+        place.iter().all(u8::is_ascii_graphic) && targets.all(is_followed_by_unit)
     }
 
     pub fn device_subject(name: &OsStr) -> Subject {

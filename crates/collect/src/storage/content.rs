@@ -178,7 +178,8 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
         .collect()
 }
 
-/// Also fails in a container, whose mount table lacks the mounts of the host.
+/// Fails if the mount table is incomplete. In a container it always is, because it lacks the mounts
+/// of the host.
 fn require_complete_mount_table(facts: &FactSet) -> Result<(), Reading<()>> {
     if facts
         .notes()

@@ -159,9 +159,7 @@ use report::{
 
 use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch};
 use crate::collector::Request;
-use crate::facts::catalog::controller::{
-    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
-};
+use crate::facts::catalog::controller::{self, BatteryCondition, CachePolicy, CachePolicyInForce};
 use crate::facts::catalog::{device, host};
 use crate::facts::{Choice, FactSet, KeyInfo, Reading, Remedy, Source, Subject, Value};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
@@ -515,10 +513,7 @@ fn with_smart_cache_modes(
     };
     let on_failure = cache.parse_lowercase_value(
         "no-battery write cache",
-        listed(&[
-            ("disabled", BatteryFailurePolicy::WriteThrough),
-            ("enabled", BatteryFailurePolicy::Stays),
-        ]),
+        listed("smart: no-battery write cache"),
     );
     let (policy, in_force) = if caching == Ok(CachePolicy::WriteBack) {
         // The controller may suspend caching although the volume is set to cache, so the

@@ -12,7 +12,7 @@ use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol
 use crate::facts::{Choice, FactSet, Reading};
 use crate::host::{Host, Tool};
 use crate::host_readings::{file_reading, query_tool};
-use crate::text::byte_lines;
+use crate::text::bytes;
 
 const PROC: &str = "/proc/drbd";
 
@@ -100,7 +100,7 @@ fn first_known_or_second<T>([listed, shown]: [Reading<T>; 2]) -> Reading<T> {
 fn parse_proc_drbd(text: &[u8]) -> ReportsByMinor {
     let mut devices = ReportsByMinor::new();
     let mut last = None;
-    for line in byte_lines(text).filter_map(|line| str::from_utf8(line).ok()) {
+    for line in bytes::lines(text).filter_map(|line| str::from_utf8(line).ok()) {
         let head = line.trim_start().split_once(": cs:");
         if let Some((minor, rest)) =
             head.and_then(|(minor, rest)| Some((minor.parse().ok()?, rest)))
@@ -167,7 +167,7 @@ fn parse_drbdsetup_show(text: &[u8]) -> ReportsByMinor {
         };
         Some((minor.parse().ok()?, said))
     };
-    byte_lines(text).filter_map(line).collect()
+    bytes::lines(text).filter_map(line).collect()
 }
 
 /// The first of the methods barrier, flush and drain that is allowed, or else *none*, as DRBD does

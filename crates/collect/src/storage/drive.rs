@@ -36,7 +36,7 @@ const CONCURRENT_DISKS: usize = 8;
 enum QueryMethod {
     Nvme,
     Disk,
-    /// SCSI disks of a hypervisor or USB bridge.
+    /// A SCSI disk that a hypervisor or USB bridge presents.
     Presented,
 }
 

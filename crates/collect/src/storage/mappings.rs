@@ -17,7 +17,7 @@ use crate::facts::{Choice, FactSet, Reading, Remedy, Subject};
 use crate::host::{Host, Tool};
 use crate::host_readings::query_tool;
 use crate::parallel;
-use crate::text::{byte_lines, display_safe};
+use crate::text::{bytes, display_safe};
 
 #[derive(Clone)]
 struct DmTargetLine {
@@ -261,7 +261,7 @@ fn query_dmsetup(
 
 fn parse_targets_by_name(text: &[u8]) -> TargetsByName {
     let mut table = TargetsByName::new();
-    for line in byte_lines(text).filter_map(|line| str::from_utf8(line).ok()) {
+    for line in bytes::lines(text).filter_map(|line| str::from_utf8(line).ok()) {
         let Some((name, rest)) = line.split_once(": ") else {
             continue;
         };

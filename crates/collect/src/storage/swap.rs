@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_path, mount_of_path};
-use crate::text::{byte_lines, display_safe};
+use crate::text::{bytes, display_safe};
 
 const SWAPS: &str = "/proc/swaps";
 
@@ -34,9 +34,9 @@ fn is_lxc_container(facts: &FactSet) -> bool {
     facts.host_value(&host::CONTAINER).as_deref() == Some("lxc")
 }
 
-/// Paths with kinds; a truncated line has no kind.
+/// Path and kind of the swap in each line; a truncated line has no kind.
 fn swaps(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Option<&[u8]>)> {
-    byte_lines(text).skip(1).filter_map(|line| {
+    bytes::lines(text).skip(1).filter_map(|line| {
         let mut words = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
@@ -71,13 +71,9 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if is_lxc_container(facts) {
         lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
     }
-    let empty: BTreeSet<Subject> = facts
-        .subjects_where(&device::SIZE, |size| *size == 0)
-        .into_iter()
-        .collect();
     let devices: Vec<Subject> = facts
         .subjects_of_scope(Scope::Device)
-        .filter(|device| !empty.contains(device))
+        .filter(|subject| facts.value(subject, &device::SIZE) != Some(0))
         .cloned()
         .collect();
     for subject in devices {

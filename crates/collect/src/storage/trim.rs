@@ -124,9 +124,11 @@ impl FstabFileSystems {
             return Reading::ambiguous(detail);
         }
         let release = facts.host_value(&host::UTIL_LINUX);
-        let since = |number: &str| match (&release, Version::parse(number)) {
-            (Some(release), Some(first)) => release.at_least(&first),
-            (None, _) | (_, None) => Ternary::Unknown,
+        let since = |number: &str| {
+            let both = release.as_ref().zip(Version::parse(number));
+            both.map_or(Ternary::Unknown, |(release, first)| {
+                release.at_least(&first)
+            })
         };
         let is_root = facts.value(subject, &mount::POINT).as_deref() == Some("/");
         let is_missed = if self.has_line_of_mount(facts, subject, true) {

@@ -18,6 +18,7 @@ use crate::collector::Request;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{FactSet, Note, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
+use crate::filesystems::is_named_as_written;
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
@@ -113,29 +114,23 @@ fn parse_fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
 // Lines of fstab with another file system type than the current mount of their device. The root
 // on the kernel command line is left out, because the current boot mounted it.
 
-/// Types with the same name in fstab and in the mount table. `fuseblk` and others stand for
-/// several types.
-const NAMED_AS_WRITTEN: [&str; 13] = [
-    "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
-    "reiserfs", "vfat", "xfs",
-];
-
 fn record_type_mismatches_with_mounts(host: &dyn Host, facts: &mut FactSet) {
-    let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let type_there = || {
             let named = facts.value(&line, &boot::SOURCE)?;
             let written = facts.value(&line, &boot::WRITTEN_TYPE)?;
-            if facts.value(&line, &boot::WHERE)? == COMMAND_LINE
-                || !written.split(',').all(is_known)
+            if facts.value(&line, &boot::WHERE).as_deref() == Some(COMMAND_LINE)
+                || !written.split(',').all(is_named_as_written)
             {
                 return None;
             }
             let device = named_device::find_device_by_path_or_tag(host, facts, &named)?;
             named_device::mounts_on_device(facts, &device)
                 .find_map(|at| facts.value(at, &mount::FSTYPE))
-                .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
+                .filter(|there| {
+                    is_named_as_written(there) && !written.split(',').any(|word| word == there)
+                })
         };
         if let Some(there) = type_there() {
             let source = Source::derived_from([boot::SOURCE.name(), mount::FSTYPE.name()]);

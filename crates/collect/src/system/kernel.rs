@@ -17,8 +17,8 @@ use crate::facts::catalog::{host, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source};
 use crate::host::{ConfigDialect, Host, Question};
 use crate::host_readings::{file_reading, syscall_reading};
-use crate::system::os::name_value_lines::display_safe_value;
-use crate::text::{byte_lines, display_safe};
+use crate::system::os::display_safe_value;
+use crate::text::{bytes, display_safe};
 use crate::version::Version;
 
 const BUILD: &str = "/proc/version";
@@ -26,7 +26,7 @@ const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let names = syscall_reading(host.ask(&Question::Uname), "uname");
-    let names = names.map(|answer| byte_lines(&answer).map(display_safe).collect::<Vec<_>>());
+    let names = names.map(|answer| bytes::lines(&answer).map(display_safe).collect::<Vec<_>>());
     let line = |at: usize, what: &str| {
         names.clone().and_then(|names| {
             names
@@ -161,7 +161,7 @@ fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     file_reading(host.read(Path::new(LIST)), LIST).map(|text| {
         // Types without a device have `nodev` before the tab. OpenZFS has `nodev` too, although its
         // pools are on devices.
-        let names = byte_lines(&text).filter_map(|line| {
+        let names = bytes::lines(&text).filter_map(|line| {
             line.strip_prefix(b"\t")
                 .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
         });

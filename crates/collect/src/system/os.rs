@@ -3,32 +3,23 @@
 //! Memory and processors are read here because a container has fewer. A `.dockerenv` in the root
 //! directory proves nothing: virtual machines are built from container images too.
 
-pub mod name_value_lines {
-    use crate::text::{byte_lines, display_safe};
-
-    pub fn display_safe_value(text: &[u8], name: &str) -> Option<String> {
-        value_bytes(text, name).map(display_safe)
-    }
-
-    pub fn value_bytes<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-        byte_lines(text).find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-    }
-}
-
 use std::path::Path;
 
-use self::name_value_lines::{display_safe_value, value_bytes};
 use crate::attribute;
 use crate::collector::Request;
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host, mount};
-use crate::facts::{FactSet, Reading, Scope, Source};
+use crate::facts::{FactSet, Reading, Source};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
 use crate::host_readings::{error_reading, file_reading, syscall_reading};
 use crate::path_lookup::mount_of_path;
-use crate::text::{byte_lines, display_safe};
+use crate::text::{bytes, display_safe};
 use crate::text_table::rows;
+
+pub fn display_safe_value(text: &[u8], name: &str) -> Option<String> {
+    bytes::line_value(text, name).map(display_safe)
+}
 
 pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
@@ -57,7 +48,7 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
     ];
     for (key, name) in keys {
         let reading = match &found {
-            Some((path, text)) => match value_bytes(text, name) {
+            Some((path, text)) => match bytes::line_value(text, name) {
                 Some(value) => Reading::known(
                     display_safe(&shell_unquote(value)),
                     Source::from_file(*path),
@@ -187,7 +178,7 @@ fn known_word(word: &str, path: &str) -> Reading<String> {
 /// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
 fn virtualisation_from_cpu_flag(host: &dyn Host) -> Reading<String> {
     file_reading(host.read(Path::new(CPUINFO)), CPUINFO).and_then_reading(|text, source| {
-        let Some(flags) = byte_lines(&text).find(|line| line.starts_with(b"flags")) else {
+        let Some(flags) = bytes::lines(&text).find(|line| line.starts_with(b"flags")) else {
             return Reading::ambiguous(
                 "a guest cannot detect its hypervisor on this processor architecture",
             );
@@ -283,11 +274,9 @@ fn is_root_overlay(facts: &FactSet) -> bool {
 }
 
 fn has_lxcfs(facts: &FactSet) -> bool {
-    facts.subjects_of_scope(Scope::Mount).any(|m| {
-        facts
-            .value(m, &mount::FSTYPE)
-            .is_some_and(|t| t == "fuse.lxcfs")
-    })
+    !facts
+        .subjects_where(&mount::FSTYPE, |fstype| fstype == "fuse.lxcfs")
+        .is_empty()
 }
 
 #[cfg(test)]

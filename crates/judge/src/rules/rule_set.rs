@@ -357,8 +357,7 @@ fn add_remarks_on_empty_files(parts: &mut [ParsedFile<'_>]) {
             && loaded.entries.is_empty()
             && loaded.diags.is_empty()
         {
-            let help =
-                "add [[rule]], [[off]] or [[override]] entries; see rules/README.md in the repository of walwise";
+            let help = "add [[rule]], [[off]] or [[override]] entries; see rules/README.md in the repository of walwise";
             loaded.diags.push(Diagnostic::new_remark(
                 0..0,
                 "no effect: the file contains no entries",

@@ -259,7 +259,9 @@ impl MysqlInstance {
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
         let running = self.running_reading(view, unproven);
-        let remedy = Remedy::Do(format!("restart the server with data directory {shown}, then check again"));
+        let remedy = Remedy::Do(format!(
+            "restart the server with data directory {shown}, then check again"
+        ));
         let process = self.server.as_ref().map(|server| server.pid);
         let started = process.and_then(|pid| view.process_start_time(pid).ok());
         let conf = if running.value() == Some(&false) {

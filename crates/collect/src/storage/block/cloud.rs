@@ -14,7 +14,7 @@ use crate::facts::{Choice, FactSet, Reading, Remedy, Source, UnknownReason};
 use crate::text::suggest::edit_distance;
 use crate::text_table::rows;
 
-/// The documented models of cloud disks with service, and whether the disk is ephemeral.
+/// Documented models of cloud disks, each with its service and whether the disk is ephemeral.
 fn cloud_disks() -> impl Iterator<Item = (&'static str, CloudDiskService, bool)> {
     rows(include_str!("cloud_models.txt")).filter_map(|[model, service, lifetime]| {
         let service = CloudDiskService::from_word(service)?;
@@ -102,7 +102,7 @@ const AZURE_TEMPORARY: [(&str, &str); 2] = [
     ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1"),
 ];
 
-/// Controllers of system and data disks of Azure machines: parts of their paths.
+/// Parts of the device paths of controllers for system and data disks of Azure machines.
 const AZURE_PERSISTENT: [&str; 5] = [
     "/00000000-0000-",
     "/f8b3781a-1e82-4818-a1c3-63d806ec15bb/",

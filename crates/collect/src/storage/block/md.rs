@@ -58,21 +58,17 @@ pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut 
         }
         None => Ok(all),
     });
-    facts.insert(
-        subject,
-        &device::MD_WRITE_MOSTLY,
-        members
-            .clone()
-            .map(|all| member_names_in_state(&all, ArrayMemberState::WriteMostly)),
-    );
+    let list = |names: fn(&[ArrayMember]) -> Vec<String>| members.clone().map(|all| names(&all));
+    let write_mostly = list(|all| member_names_in_state(all, ArrayMemberState::WriteMostly));
+    facts.insert(subject, &device::MD_WRITE_MOSTLY, write_mostly);
     facts.insert(
         subject,
         &device::MD_SUSPECT,
-        members.clone().map(|all| suspect_members_with_state(&all)),
+        list(suspect_members_with_state),
     );
-    let failed = members
-        .clone()
-        .map(|all| member_names_in_state(&all, ArrayMemberState::Faulty));
+    let failed = list(|all| member_names_in_state(all, ArrayMemberState::Faulty));
+    let shown = list(|all| all.iter().map(ArrayMember::name_and_states).collect());
+    facts.insert(subject, &device::MD_MEMBERS, shown);
     let failed_ones: Vec<Subject> = failed
         .value()
         .into_iter()
@@ -90,12 +86,6 @@ pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut 
         }
     }
     facts.insert(subject, &device::MD_FAILED, failed);
-    let shown = members.map(|all| {
-        all.iter()
-            .map(ArrayMember::name_and_states)
-            .collect::<Vec<String>>()
-    });
-    facts.insert(subject, &device::MD_MEMBERS, shown);
 }
 
 #[derive(Clone, Debug)]

@@ -16,8 +16,7 @@ use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::host_readings::error_reading;
 use crate::parallel;
-use crate::system::os::name_value_lines::value_bytes;
-use crate::text::{display_path, display_safe};
+use crate::text::{bytes, display_path, display_safe};
 
 /// Records kind and lower devices of every block device, and calls `describe` for all that are not
 /// empty. The devices are described in parallel chunks. The result begins with the devices that
@@ -132,7 +131,7 @@ fn read_device_identity(host: &dyn Host, node: &mut SysfsBlockDevice, facts: &mu
             Ok(text) => text,
             Err(miss) => return error_reading(miss, &shown),
         };
-        match value_bytes(text, key) {
+        match bytes::line_value(text, key) {
             Some(value) => Reading::known(value.to_vec(), Source::from_file(shown.clone())),
             None => Reading::malformed(format!("{shown} has no {key}")),
         }

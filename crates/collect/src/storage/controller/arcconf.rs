@@ -11,7 +11,7 @@ mod disks;
 
 use self::disks::{DiskInventory, PhysicalDisk, VolumeMemberLine};
 use super::fields::{
-    ToolOutputFields, display_safe_lines, parse_pci_address_field, split_key_and_value,
+    ToolOutputFields, display_safe_lines, listed, parse_pci_address_field, split_key_and_value,
     to_single_spaced_lowercase,
 };
 use super::report::{
@@ -321,8 +321,7 @@ fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume 
         {
             Some(CachePolicy::WriteBack)
         }
-        "on" | "enabled" | "enabled (write-back)" => Some(CachePolicy::AlwaysWriteBack),
-        _ => None,
+        word => listed("arcconf: write-cache setting")(word),
     });
     let on_failure = policy.clone().map(battery_failure_policy);
     let now = ["write-cache status", "write-cache mode"]
@@ -330,8 +329,7 @@ fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume 
         .filter_map(|key| {
             fields.parse_optional_value(key, |word| match word {
                 word if is_off(word) => Some(CachePolicyInForce::WriteThrough),
-                "on" | "enabled" | "enabled (write-back)" => Some(CachePolicyInForce::WriteBack),
-                _ => None,
+                word => listed("arcconf: write-cache status")(word),
             })
         });
     let in_force = worst_reading("write-cache status", now);

@@ -9,7 +9,9 @@ use super::report::{
     FieldReading, PciAddress, conflicting, not_reported, parse_pci_address, unrecognised_value,
 };
 use super::synonyms::{self, Synonyms};
-use crate::text::{byte_lines, display_safe};
+use crate::facts::Choice;
+use crate::text::{bytes, display_safe};
+use crate::text_table::rows;
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default)]
@@ -81,13 +83,19 @@ impl ToolOutputFields {
     }
 }
 
-/// Parses exactly the listed words.
-pub fn listed<T: Copy>(meanings: &'static [(&'static str, T)]) -> impl Fn(&str) -> Option<T> {
-    |word| {
-        let row = meanings.iter().find(|(known, _)| *known == word);
-        row.map(|(_, meaning)| *meaning)
+/// Parses exactly the words that `words.txt` lists for a field.
+pub fn listed<T: Choice>(field: &'static str) -> impl Fn(&str) -> Option<T> {
+    move |word| {
+        rows(WORDS)
+            .find(|[of, known, _]| *of == field && *known == word)
+            .and_then(|[_, _, meaning]| T::from_word(meaning))
     }
 }
+
+const WORDS: &str = include_str!("words.txt");
+
+/// The field of `words.txt` with the words of all tools for the caches of member disks.
+pub const DISK_CACHE: &str = "any: cache of the disks";
 
 /// The fields below each heading. Lines before the first heading are dropped.
 pub fn fields_by_heading<H>(
@@ -124,7 +132,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
             .collect();
         display_safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
     };
-    byte_lines(answer).map(show).collect()
+    bytes::lines(answer).map(show).collect()
 }
 
 /// Parses a field whose key contains colons, such as
@@ -138,6 +146,51 @@ pub fn parse_pci_address_field(fields: &ToolOutputFields) -> Option<PciAddress> 
 mod tests {
     use super::*;
     use crate::facts::catalog::controller::BatteryCondition;
+    use crate::text_table::check_rows;
+
+    #[test]
+    fn words_mean_values_of_the_facts_of_their_fields() {
+        use crate::facts::catalog::controller::{
+            BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
+        };
+        fn has_words<T: Choice>(fields: &[&str]) -> usize {
+            let words = |[of, ..]: &[&str; 3]| fields.contains(of);
+            let rows: Vec<[&str; 3]> = rows(WORDS).filter(words).collect();
+            for [field, word, meaning] in &rows {
+                assert!(T::from_word(meaning).is_some(), "{field} {word}");
+            }
+            rows.len()
+        }
+        check_rows::<3>(WORDS);
+        let counts = [
+            has_words::<BatteryCondition>(&[
+                "megacli: issohgood",
+                "megaraid: battery replacement required",
+                "megaraid: charging status",
+                "storcli: HwCfg/BBU",
+            ]),
+            has_words::<BatteryFailurePolicy>(&[
+                "smart: no-battery write cache",
+                "storcli: Cache When BBU Bad",
+            ]),
+            has_words::<CachePolicy>(&[
+                "arcconf: write-cache setting",
+                "storcli: Cache",
+                "storcli: Write Cache(initial setting)",
+                "storcli2: CurrentCache",
+            ]),
+            has_words::<CachePolicyInForce>(&["arcconf: write-cache status"]),
+            has_words::<MemberDiskCache>(&[DISK_CACHE, "megacli: is vd cached"]),
+        ];
+        assert_eq!(counts, [11, 4, 15, 3, 12]);
+        assert_eq!(rows::<3>(WORDS).count(), counts.iter().sum::<usize>());
+        assert_eq!(
+            listed::<BatteryCondition>("megacli: issohgood")("complete"),
+            None
+        );
+        let parse = listed::<MemberDiskCache>(DISK_CACHE);
+        assert_eq!(parse("disabled (pending reboot)"), None);
+    }
 
     #[test]
     fn conflicting_field_values_are_unknown() {

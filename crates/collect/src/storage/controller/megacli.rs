@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{
-    ToolOutputFields, display_safe_lines, fields_by_heading, listed, to_single_spaced_lowercase,
+    DISK_CACHE, ToolOutputFields, display_safe_lines, fields_by_heading, listed,
+    to_single_spaced_lowercase,
 };
 use super::report::{
-    Adapter, FieldReading, Volume, conflicting, not_reported, parse_disk_cache, worst_reading,
+    Adapter, FieldReading, Volume, conflicting, not_reported, worst_reading,
     write_back_policy_by_failure_policy,
 };
 use super::synonyms::{MEGARAID, canonical_key_of_synonym};
@@ -142,14 +143,8 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
 
 /// A CacheCade SSD counts as *disk default*, because MegaCli does not print its cache.
 fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
-    let of_disks = fields.parse_lowercase_value("disk cache policy", parse_disk_cache);
-    let of_ssd = fields.parse_optional_value(
-        "is vd cached",
-        listed(&[
-            ("no", MemberDiskCache::Off),
-            ("yes", MemberDiskCache::DiskDefault),
-        ]),
-    );
+    let of_disks = fields.parse_lowercase_value("disk cache policy", listed(DISK_CACHE));
+    let of_ssd = fields.parse_optional_value("is vd cached", listed("megacli: is vd cached"));
     worst_reading("disk cache", [of_disks].into_iter().chain(of_ssd))
 }
 
@@ -218,13 +213,7 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     }
     let state = fields.parse_lowercase_value("battery state", megaraid_battery::parse_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
-    let health = fields.parse_optional_value(
-        "issohgood",
-        listed(&[
-            ("yes", BatteryCondition::Healthy),
-            ("no", BatteryCondition::Failed),
-        ]),
-    );
+    let health = fields.parse_optional_value("issohgood", listed("megacli: issohgood"));
     let flags = megaraid_battery::parse_battery_flags(fields);
     worst_reading("battery", [state, flags].into_iter().chain(health))
 }

@@ -5,30 +5,16 @@
 //! t/data/megacli. The state can be *Optimal* while a flag requests a new battery, so the worse of
 //! the two counts.
 
-use BatteryCondition::{Absent, Charging, Degraded, Healthy, Learning};
-
 use super::fields::{ToolOutputFields, listed};
 use super::report::{FieldReading, Severity, parse_battery_state, worst_reading};
+use crate::facts::Choice;
 use crate::facts::catalog::controller::BatteryCondition;
+use crate::text_table::rows;
 
-/// Each flag with its harmless value and the state that any other value means.
-const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 8] = [
-    ("voltage", "ok", Degraded),
-    ("temperature", "ok", Degraded),
-    ("learn cycle active", "no", Learning),
-    ("learn cycle status", "ok", Degraded),
-    ("learn cycle timeout", "no", Degraded),
-    ("i2c errors detected", "no", Degraded),
-    ("battery pack missing", "no", Absent),
-    ("remaining capacity low", "no", Degraded),
-];
-
-/// Flags of newer firmware, which prints all of them or none.
-const NEWER_FLAGS: [&str; 3] = [
-    "no space to cache offload",
-    "pack is about to fail & should be replaced",
-    "cache offload premium feature required",
-];
+/// The rows of `battery_flags.txt`: flag, harmless value, state otherwise, and `newer` or nothing.
+pub fn battery_flags() -> impl Iterator<Item = [&'static str; 4]> {
+    rows(include_str!("battery_flags.txt"))
+}
 
 pub fn parse_state(word: &str) -> Option<BatteryCondition> {
     parse_battery_state(word, &["optimal", "operational"])
@@ -37,11 +23,11 @@ pub fn parse_state(word: &str) -> Option<BatteryCondition> {
 /// The state from the bits of its code (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
 pub fn parse_battery_state_code(code: u64) -> BatteryCondition {
     const BITS: [(u64, BatteryCondition); 4] = [
-        (1, Absent),
+        (1, BatteryCondition::Absent),
         // With bit 10 the firmware requests a new battery; the present charge is unknown.
-        (0xf86, Degraded),
-        (1 << 3, Charging),
-        (1 << 4 | 1 << 6, Learning),
+        (0xf86, BatteryCondition::Degraded),
+        (1 << 3, BatteryCondition::Charging),
+        (1 << 4 | 1 << 6, BatteryCondition::Learning),
     ];
     // Healthy batteries have bit 12 set.
     const HARMLESS: u64 = 1 << 12;
@@ -53,18 +39,22 @@ pub fn parse_battery_state_code(code: u64) -> BatteryCondition {
         .filter(|(bits, _)| code & bits != 0)
         .map(|(_, state)| state)
         .max_by_key(|state| state.severity())
-        .unwrap_or(Healthy)
+        .unwrap_or(BatteryCondition::Healthy)
 }
 
 pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    let has_newer = NEWER_FLAGS.iter().any(|flag| fields.contains_key(flag));
-    let newer = NEWER_FLAGS.map(|flag| (flag, "no", Degraded));
-    let flags = BATTERY_FLAGS
-        .into_iter()
-        .chain(newer.into_iter().filter(|_| has_newer));
-    let states = flags.map(|(flag, harmless, otherwise)| {
+    let is_newer = |[.., age]: &[&str; 4]| *age == "newer";
+    let has_newer = battery_flags()
+        .filter(is_newer)
+        .any(|[flag, ..]| fields.contains_key(flag));
+    let flags = battery_flags().filter(|row| has_newer || !is_newer(row));
+    let states = flags.map(|[flag, harmless, otherwise, _]| {
         fields.parse_lowercase_value(flag, |word| {
-            Some(if word == harmless { Healthy } else { otherwise })
+            if word == harmless {
+                Some(BatteryCondition::Healthy)
+            } else {
+                BatteryCondition::from_word(otherwise)
+            }
         })
     });
     let own = [
@@ -77,20 +67,12 @@ pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCon
 pub fn parse_replacement_required(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     fields.parse_lowercase_value(
         "battery replacement required",
-        listed(&[("no", Healthy), ("yes", Degraded)]),
+        listed("megaraid: battery replacement required"),
     )
 }
 
 fn parse_charging_status(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    fields.parse_lowercase_value(
-        "charging status",
-        listed(&[
-            ("none", Healthy),
-            ("complete", Healthy),
-            ("charging", Charging),
-            ("discharging", Learning),
-        ]),
-    )
+    fields.parse_lowercase_value("charging status", listed("megaraid: charging status"))
 }
 
 #[cfg(test)]

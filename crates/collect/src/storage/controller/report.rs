@@ -43,18 +43,6 @@ pub fn parse_battery_state(word: &str, healthy: &[&str]) -> Option<BatteryCondit
 
 const BATTERY_STATES: &str = include_str!("battery_states.txt");
 
-/// The caches of member disks, in the words of all tools.
-pub fn parse_disk_cache(word: &str) -> Option<MemberDiskCache> {
-    match word {
-        "disabled" | "disable" | "dsbl" => Some(MemberDiskCache::Off),
-        "enabled" | "enable" | "enbl" => Some(MemberDiskCache::On),
-        "default" | "disk's default" | "dflt" | "drive specific" => {
-            Some(MemberDiskCache::DiskDefault)
-        }
-        _ => None,
-    }
-}
-
 /// The rank of a value, from 0 for the best.
 pub trait Severity: Copy {
     fn severity(self) -> u8;
@@ -182,14 +170,9 @@ pub type PciAddress = [u32; 4];
 
 /// Parses four hexadecimal numbers separated by colons and dots: `0000:03:00.0`, `00:02:00:00`.
 pub fn parse_pci_address(text: &str) -> Option<PciAddress> {
-    let parts: Vec<&str> = text.trim().split([':', '.']).collect();
-    let number = |part: &&str| u32::from_str_radix(part, 16).ok();
-    parts
-        .iter()
-        .map(number)
-        .collect::<Option<Vec<u32>>>()?
-        .try_into()
-        .ok()
+    let parts = text.trim().split([':', '.']);
+    let numbers: Result<Vec<u32>, _> = parts.map(|part| u32::from_str_radix(part, 16)).collect();
+    numbers.ok()?.try_into().ok()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -303,13 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn healthy_words_and_disk_caches_of_one_tool_are_unknown_to_others() {
+    fn healthy_words_of_one_tool_are_unknown_to_others() {
         assert_eq!(parse_battery_state("ready", &["optimal"]), None);
         assert_eq!(
             parse_battery_state("ready", &["ready"]),
             Some(BatteryCondition::Healthy)
         );
-        assert_eq!(parse_disk_cache("disabled (pending reboot)"), None);
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! set to cache.
 
 use super::fields::{
-    ToolOutputFields, fields_by_heading, parse_pci_address_field, to_single_spaced_lowercase,
+    DISK_CACHE, ToolOutputFields, fields_by_heading, listed, parse_pci_address_field,
+    to_single_spaced_lowercase,
 };
 use super::report::{
-    Adapter, FieldReading, Volume, battery_state, parse_battery_state, parse_disk_cache, parse_wwn,
-    worst_reading,
+    Adapter, FieldReading, Volume, battery_state, parse_battery_state, parse_wwn, worst_reading,
 };
 use super::synonyms::SMART_ARRAY;
 use super::{
@@ -149,6 +149,6 @@ fn common_disk_cache(controller: &ToolOutputFields) -> FieldReading<MemberDiskCa
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
-        .filter_map(|key| controller.parse_optional_value(key, parse_disk_cache));
+        .filter_map(|key| controller.parse_optional_value(key, listed(DISK_CACHE)));
     worst_reading("drive write cache", said)
 }

@@ -9,11 +9,10 @@
 
 use serde_json::Value;
 
-use super::fields::{self, ToolOutputFields, listed, to_single_spaced_lowercase};
+use super::fields::{self, DISK_CACHE, ToolOutputFields, listed, to_single_spaced_lowercase};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
-    mode_in_force_without_fallback, not_reported, parse_disk_cache, unrecognised_value,
-    worst_reading,
+    mode_in_force_without_fallback, not_reported, unrecognised_value, worst_reading,
 };
 use super::storcli_json::{
     parse_adapter_identity, parse_controllers, parse_exact_field, parse_lowercase_field,
@@ -49,10 +48,7 @@ pub fn parse_adapters(
         let bad_battery = parse_lowercase_field(
             data,
             "/Defaults/Cache When BBU Bad",
-            listed(&[
-                ("off", BatteryFailurePolicy::WriteThrough),
-                ("on", BatteryFailurePolicy::Stays),
-            ]),
+            listed("storcli: Cache When BBU Bad"),
         );
         let module = battery_module_state(data, |part| table(&name, part));
         Adapter {
@@ -71,15 +67,7 @@ pub fn parse_adapters(
 }
 
 pub fn battery_presence(data: &Value) -> FieldReading<BatteryCondition> {
-    parse_lowercase_field(
-        data,
-        "/HwCfg/BBU",
-        listed(&[
-            ("present", BatteryCondition::Healthy),
-            ("absent", BatteryCondition::Absent),
-            ("faulty", BatteryCondition::Failed),
-        ]),
-    )
+    parse_lowercase_field(data, "/HwCfg/BBU", listed("storcli: HwCfg/BBU"))
 }
 
 /// If the JSON lists no module although a battery is present, only the tables print its state.
@@ -113,19 +101,6 @@ fn battery_status(data: &Value) -> FieldReading<BatteryCondition> {
 }
 
 fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
-    const PROPERTIES: [&str; 11] = [
-        "state",
-        "charging status",
-        "voltage",
-        "temperature",
-        "learn cycle active",
-        "learn cycle status",
-        "learn cycle timeout",
-        "i2c errors detected",
-        "remaining capacity low",
-        "no space to cache offload",
-        "cache offload premium feature required",
-    ];
     let read = |answer: &[u8]| {
         let mut fields = ToolOutputFields::with_synonyms(MEGARAID);
         for line in fields::display_safe_lines(answer) {
@@ -134,8 +109,10 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
                 let value = line.strip_prefix(property)?.strip_prefix(' ')?;
                 Some((property, value.to_owned()))
             };
+            let flags = megaraid_battery::battery_flags().map(|[flag, ..]| flag);
+            let properties = ["state", "charging status"].into_iter().chain(flags);
             let others = synonyms_of_family(MEGARAID).flatten();
-            if let Some((property, value)) = PROPERTIES.into_iter().chain(others).find_map(value) {
+            if let Some((property, value)) = properties.chain(others).find_map(value) {
                 // Temperature and voltage appear first as measured values, then as flags.
                 let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
                 if !measured {
@@ -184,14 +161,7 @@ fn parse_volume(
         .unwrap_or(&Value::Null);
     let now = parse_exact_field(row, "/Cache", parse_write_policy);
     let set = parse_lowercase_field(own, "/Write Cache(initial setting)", |word| {
-        match word.replace(' ', "").as_str() {
-            "writeback" => Some(CachePolicy::WriteBack),
-            "writethrough" => Some(CachePolicy::WriteThrough),
-            "alwayswriteback" | "forcewriteback" | "forcedwriteback" => {
-                Some(CachePolicy::AlwaysWriteBack)
-            }
-            _ => None,
-        }
+        listed("storcli: Write Cache(initial setting)")(&word.replace(' ', ""))
     });
     let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
     let on_failure = worst_reading(
@@ -219,12 +189,7 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     let rest = reads
         .into_iter()
         .find_map(|reads| code.strip_prefix(reads))?;
-    match rest.strip_suffix(['C', 'D'])? {
-        "WB" => Some(CachePolicy::WriteBack),
-        "WT" => Some(CachePolicy::WriteThrough),
-        "AWB" | "FWB" => Some(CachePolicy::AlwaysWriteBack),
-        _ => None,
-    }
+    listed("storcli: Cache")(rest.strip_suffix(['C', 'D'])?)
 }
 
 /// Derives policy and current mode from the configured policy `set` and the current policy `now`,
@@ -265,8 +230,8 @@ pub fn disk_cache(
 ) -> FieldReading<MemberDiskCache> {
     let of_group = table_rows(data, "TOPOLOGY")
         .filter(|row| text_field(row, "/DG").as_deref() == Some(group))
-        .map(|row| parse_lowercase_field(row, "/PDC", parse_disk_cache));
-    let policy = parse_lowercase_field(properties, "/Disk Cache Policy", parse_disk_cache);
+        .map(|row| parse_lowercase_field(row, "/PDC", listed(DISK_CACHE)));
+    let policy = parse_lowercase_field(properties, "/Disk Cache Policy", listed(DISK_CACHE));
     worst_reading(
         "disk cache",
         [policy, worst_reading("PDC", of_group)]

@@ -8,6 +8,7 @@
 
 use serde_json::Value;
 
+use super::fields::listed;
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
     mode_in_force_without_fallback, parse_battery_state, worst_reading,
@@ -99,10 +100,7 @@ fn merge_reported_policies(
 }
 
 fn parse_write_policy(code: &str) -> Option<CachePolicy> {
-    match code.split_once(',')? {
-        ("NR" | "R", "WB") => Some(CachePolicy::WriteBack),
-        ("NR" | "R", "WT") => Some(CachePolicy::WriteThrough),
-        ("NR" | "R", "AWB") => Some(CachePolicy::AlwaysWriteBack),
-        _ => None,
-    }
+    let (reads, writes) = code.split_once(',')?;
+    let mode = listed("storcli2: CurrentCache")(writes);
+    mode.filter(|_| ["NR", "R"].contains(&reads))
 }

@@ -3,13 +3,12 @@
 //! unknown unless the line is complete and every word is known.
 
 use MappingHealth::{
-    Degraded, Error, Failed, Fine, Full, Lost, NeedsCheck, NoPath, ReadOnly, Rebuilding, Resyncing,
-    WriteHole,
+    Degraded, Error, Failed, Fine, Full, Lost, NoPath, ReadOnly, Rebuilding, Resyncing, WriteHole,
 };
-use StatusField::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
 
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingHealth, SyncAction};
+use crate::text_table::rows;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
@@ -36,105 +35,40 @@ impl From<MappingHealth> for TargetStatus {
     }
 }
 
-type StatusParser = fn(&[&str]) -> Option<TargetStatus>;
-
-const STATUS_PARSERS: &[(&str, StatusParser)] = &[
-    ("cache", parse_cache),
-    // Metadata, regions hydrated and being hydrated, features, core arguments, mode.
-    ("clone", |words| {
-        parse_status_fields(
-            &[
-                Number,
-                Used,
-                Number,
-                Share,
-                Number,
-                Counted,
-                Counted,
-                METADATA_MODE,
-            ],
-            words,
-        )
-    }),
-    ("era", |words| {
-        parse_status_fields(&[Number, Used, Number, NumberOrDash], words)
-    }),
-    // Number of mismatches, data sectors, progress of recalculation (dm-integrity.rst).
-    ("integrity", |words| {
-        parse_status_fields(&[ErrorCount, Number, Rest], words)
-    }),
-    ("mirror", parse_mirror),
-    ("multipath", parse_multipath),
-    ("raid", parse_raid),
-    ("snapshot", parse_snapshot),
-    ("snapshot-merge", parse_snapshot),
-    // Number of mapped sectors, highest mapped sector (thin-provisioning.rst).
-    ("thin", |words| {
-        parse_status_fields(&[Number, NumberOrDash], words)
-    }),
-    ("thin-pool", parse_thin_pool),
-    ("vdo", parse_vdo),
-    // `V` if all reads were valid, or `C` after a mismatch (verity.rst).
-    ("verity", |words| {
-        let state = States(&[("V", Fine), ("C", Error)]);
-        parse_status_fields(&[state, Rest], words)
-    }),
-    // Error code, all blocks, free blocks, blocks under writeback (writecache.rst).
-    ("writecache", |words| {
-        parse_status_fields(&[ErrorCount, Number, Number, Number, Rest], words)
-    }),
-];
-
-/// The forms of a word in a status line.
-enum StatusField {
-    Any,
-    Number,
-    NumberOrDash,
-    /// A number that is 0 without errors.
-    ErrorCount,
-    /// `USED/ALL`, full if both are equal.
-    Used,
-    /// `PART/ALL`, fine if both are equal.
-    Share,
-    /// A count and as many words.
-    Counted,
-    /// One of these words, each with the state that it means.
-    States(&'static [(&'static str, MappingHealth)]),
-    /// All words that follow, also none.
-    Rest,
+/// Targets with the forms of their status lines, from `status_forms.txt`.
+fn status_forms() -> impl Iterator<Item = [&'static str; 2]> {
+    rows(include_str!("status_forms.txt"))
 }
 
-const METADATA_MODE: StatusField = States(&[("rw", Fine), ("ro", ReadOnly), ("Fail", Failed)]);
-
-const NEEDS_CHECK: StatusField = States(&[("-", Fine), ("needs_check", NeedsCheck)]);
-
-/// The worst state that a word means; `None` unless the words have the given forms.
-fn parse_status_fields(forms: &[StatusField], words: &[&str]) -> Option<TargetStatus> {
+/// The worst state that a word means; `None` unless the words have the forms of the target.
+fn parse_status_fields(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let mut state = Fine;
     let mut words = words;
-    for form in forms {
-        if matches!(form, Rest) {
+    let [_, forms] = status_forms().find(|[name, _]| *name == target)?;
+    for form in forms.split(',').map(str::trim) {
+        if form == "rest" {
             return Some(state.into());
         }
         let (word, mut rest) = words.split_first()?;
         let meant = match form {
-            Any | Rest => Some(Fine),
-            Number => parse_number(word).map(|_| Fine),
-            NumberOrDash => (*word == "-" || parse_number(word).is_some()).then_some(Fine),
-            ErrorCount => Some(if parse_number(word)? == 0 {
+            "any" => Some(Fine),
+            "number" => parse_number(word).map(|_| Fine),
+            "number or dash" => (*word == "-" || parse_number(word).is_some()).then_some(Fine),
+            "error count" => Some(if parse_number(word)? == 0 {
                 Fine
             } else {
                 Error
             }),
-            Used => Some(fine_or_full(parse_used_and_total(word)?)),
-            Share => parse_used_and_total(word).map(|_| Fine),
-            Counted => {
+            "used" => Some(fine_or_full(parse_used_and_total(word)?)),
+            "share" => parse_used_and_total(word).map(|_| Fine),
+            "counted" => {
                 rest = split_counted_words(words)?.1;
                 Some(Fine)
             }
-            States(known) => known
-                .iter()
-                .find_map(|(name, state)| (name == word).then_some(*state)),
+            states => states.split('/').find_map(|listed| {
+                let (known, state) = listed.split_once('=')?;
+                MappingHealth::from_word(state.trim()).filter(|_| known.trim() == *word)
+            }),
         };
         state = state.max(meant?);
         words = rest;
@@ -143,14 +77,24 @@ fn parse_status_fields(forms: &[StatusField], words: &[&str]) -> Option<TargetSt
 }
 
 pub fn has_status_parser(target: &str) -> bool {
-    STATUS_PARSERS.iter().any(|(name, _)| *name == target)
+    status_forms().any(|[name, _]| name == target)
 }
 
 pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
-    let (_, read) = STATUS_PARSERS.iter().find(|(name, _)| *name == target)?;
-    match words {
-        ["Fail" | "failed"] => Some(Failed.into()),
-        words => read(words),
+    match (target, words) {
+        (target, _) if !has_status_parser(target) => None,
+        // A failed snapshot has other words (`snapshot_status` in drivers/md/dm-snap.c).
+        (_, ["Fail" | "failed"]) | ("snapshot" | "snapshot-merge", ["Merge", "failed"]) => {
+            Some(Failed.into())
+        }
+        ("snapshot" | "snapshot-merge", ["Invalid" | "Overflow"]) => Some(Lost.into()),
+        ("cache", words) => parse_cache(words),
+        ("mirror", words) => parse_mirror(words),
+        ("multipath", words) => parse_multipath(words),
+        ("raid", words) => parse_raid(words),
+        ("thin-pool", words) => parse_thin_pool(words),
+        ("vdo", words) => parse_vdo(words),
+        (target, words) => parse_status_fields(target, words),
     }
 }
 
@@ -185,54 +129,19 @@ fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &
 /// captures of walwise 0.1 they are only the used shares of metadata and data space, `19/4096
 /// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
-    const MODE: StatusField = States(&[
-        ("rw", Fine),
-        ("ro", ReadOnly),
-        ("Fail", Failed),
-        ("out_of_data_space", Full),
-    ]);
-    const DISCARDS: StatusField = States(&[
-        ("discard_passdown", Fine),
-        ("no_discard_passdown", Fine),
-        ("ignore_discard", Fine),
-    ]);
-    const IF_NO_SPACE: StatusField =
-        States(&[("queue_if_no_space", Fine), ("error_if_no_space", Fine)]);
-    let (metadata, data, status) = if let [metadata, data] = words {
-        (metadata, data, parse_status_fields(&[Used, Used], words)?)
-    } else {
-        let [_transaction, metadata, data, ..] = words else {
-            return None;
-        };
-        let forms = [
-            Number,
-            Used,
-            Used,
-            NumberOrDash,
-            MODE,
-            DISCARDS,
-            IF_NO_SPACE,
-            NEEDS_CHECK,
-            Rest,
-        ];
-        (metadata, data, parse_status_fields(&forms, words)?)
+    let ([metadata, data] | [_, metadata, data, ..]) = words else {
+        return None;
     };
-    let percent = |word| Some(percent_of_total(parse_used_and_total(word)?));
+    let [metadata, data] = [parse_used_and_total(metadata)?, parse_used_and_total(data)?];
+    let status = if words.len() == 2 {
+        fine_or_full(metadata).max(fine_or_full(data)).into()
+    } else {
+        parse_status_fields("thin-pool", words)?
+    };
     Some(TargetStatus {
-        used_percent: Some([percent(metadata)?, percent(data)?]),
+        used_percent: Some([metadata, data].map(percent_of_total)),
         ..status
     })
-}
-
-/// Parses the words after `snapshot`, such as `16/20480 16`: used and total sectors, then the
-/// sectors used for metadata. A failed snapshot has words such as `Invalid` instead
-/// (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
-fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
-    match words {
-        ["Invalid" | "Overflow"] => Some(Lost.into()),
-        ["Merge", "failed"] => Some(Failed.into()),
-        words => parse_status_fields(&[Used, Number], words),
-    }
 }
 
 /// Parses the words after `raid`, such as `raid1 2 AA 204800/204800 idle 0 0 -` (dm-raid.rst). Old
@@ -393,22 +302,11 @@ fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// After ten counts: dirty blocks, features, core arguments, policy with arguments, mode, check.
 fn parse_cache(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = words.split_at_checked(10)?;
-    let forms = [
-        Number,
-        Counted,
-        Counted,
-        Any,
-        Counted,
-        METADATA_MODE,
-        NEEDS_CHECK,
-        Rest,
-    ];
     Some(TargetStatus {
         dirty: Some(parse_number(rest.first()?)?),
-        ..parse_status_fields(&forms, rest)?
+        ..parse_status_fields("cache", rest)?
     })
 }
 

@@ -289,7 +289,8 @@ fn last_directive<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l Unit
     lines.iter().rev().find(|line| line.setting.key == key)
 }
 
-/// Whether the host passed on every option; `None` if no file sets options.
+/// Whether every option of the files was recorded; options that may hold passwords are not. `None`
+/// if no file sets options.
 fn are_all_options_captured(lines: &[UnitDirective]) -> Option<bool> {
     let mut kept = lines
         .iter()
@@ -389,6 +390,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn stem_of_unit_keeps_dots() {
+        let stem_of = |name: &str| stem(&OsString::from(name));
+        assert_eq!(stem_of("srv-a.b.mount"), Some(b"srv-a.b".to_vec()));
+        assert_eq!(stem_of("srv-a.b.automount"), Some(b"srv-a.b".to_vec()));
+        assert_eq!(stem_of("srv-a.b.service"), None);
+    }
 
     #[test]
     fn unit_names_are_escaped_like_systemd() {

@@ -67,11 +67,9 @@ impl BootMountReadings {
                 None => {}
             }
         }
-        let waits =
-            |mounted: &&Subject| facts.value(mounted, &mount::FSTYPE).as_deref() == Some("autofs");
         let automount_points = facts
-            .subjects_of_scope(Scope::Mount)
-            .filter(waits)
+            .subjects_where(&mount::FSTYPE, |fstype| fstype == "autofs")
+            .iter()
             .filter_map(|at| facts.value(at, &mount::POINT))
             .map(PathBuf::from)
             .collect();

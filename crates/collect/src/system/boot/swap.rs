@@ -12,7 +12,7 @@ use crate::path_lookup::device_of_path;
 use crate::storage::swap::active_swap_paths;
 use crate::text;
 
-/// A line of fstab.
+/// A line of fstab that declares swap.
 pub struct SwapLine {
     pub source: String,
     pub options: Vec<String>,

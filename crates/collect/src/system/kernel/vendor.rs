@@ -35,7 +35,7 @@ fn vendors() -> impl Iterator<Item = (Vendor, &'static str)> {
     })
 }
 
-/// Vendor and flavour or architecture.
+/// The rows of `flavours.txt`: a vendor with a flavour or architecture.
 fn flavours() -> impl Iterator<Item = [&'static str; 2]> {
     rows(include_str!("flavours.txt"))
 }

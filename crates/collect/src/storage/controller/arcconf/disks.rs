@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::fields::ToolOutputFields;
-use super::super::report::{FieldReading, conflicting, parse_disk_cache, worst_reading};
+use super::super::fields::{DISK_CACHE, ToolOutputFields, listed};
+use super::super::report::{FieldReading, conflicting, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
 use crate::text::is_decimal;
 
@@ -241,7 +241,7 @@ impl PhysicalDisk {
 
 /// arcconf appends the mode in parentheses: `enabled (write-back)`.
 pub fn parse_cache_setting(word: &str) -> Option<MemberDiskCache> {
-    parse_disk_cache(word.split(" (").next().unwrap_or_default())
+    listed(DISK_CACHE)(word.split(" (").next().unwrap_or_default())
 }
 
 pub struct DiskInventory {

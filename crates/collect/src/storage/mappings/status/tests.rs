@@ -273,13 +273,44 @@ fn every_target_state_is_parsed() {
             "no case for {state}"
         );
     }
-    for (target, _) in STATUS_PARSERS {
+    for [target, _] in status_forms() {
         assert!(
             status_cases()
                 .iter()
                 .any(|(line, ..)| line.split(' ').next() == Some(target)),
             "no case for {target}"
         );
+    }
+}
+
+#[test]
+fn forms_of_status_lines_are_known() {
+    crate::text_table::check_rows::<2>(include_str!("../status_forms.txt"));
+    let known = [
+        "number",
+        "number or dash",
+        "error count",
+        "used",
+        "share",
+        "counted",
+        "any",
+        "rest",
+        "",
+    ];
+    for [target, forms] in status_forms() {
+        for form in forms
+            .split(',')
+            .map(str::trim)
+            .filter(|form| !known.contains(form))
+        {
+            for listed in form.split('/') {
+                let (_, state) = listed.split_once('=').unwrap();
+                assert!(
+                    MappingHealth::from_word(state.trim()).is_some(),
+                    "{target}: {form}"
+                );
+            }
+        }
     }
 }
 
@@ -346,7 +377,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_words_never_panic(target in prop::sample::select(STATUS_PARSERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
-        parse_target_status(target.0, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    fn arbitrary_words_never_panic(target in prop::sample::select(status_forms().collect::<Vec<_>>()), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
+        parse_target_status(target[0], &words.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
