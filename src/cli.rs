@@ -2,7 +2,7 @@ pub mod args;
 pub mod examples;
 pub mod file_reader;
 mod input_file;
-mod rule_directory;
+mod selected_rule_files;
 mod error {
     use std::io;
     use std::path::Path;
@@ -56,7 +56,7 @@ mod rule_files {
     use std::path::{Path, PathBuf};
 
     use super::error::path_error_text;
-    use super::rule_directory::{LoadedRuleFiles, SYSTEM_RULES, SelectedRuleFiles};
+    use super::selected_rule_files::{LoadedRuleFiles, SYSTEM_RULES, SelectedRuleFiles};
     use super::{CliError, file_reader, out};
     use crate::rules::{ExampleLoading, RuleSet};
     use crate::session;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::input_file::{self, AcceptedFileTypes, InputFile};
-use super::rule_directory;
+use super::selected_rule_files;
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
 #[derive(Serialize, Deserialize)]
@@ -72,13 +72,13 @@ pub(super) fn list_file_names(directory: &Path) -> io::Result<Vec<String>> {
 
 pub(super) fn read_rule_directories(
     directory: Option<&Path>,
-) -> io::Result<Result<rule_directory::LoadedRuleFiles, String>> {
+) -> io::Result<Result<selected_rule_files::LoadedRuleFiles, String>> {
     request_and_parse_json(&FileReaderRequest::Rules(directory.map(MessageBytes::from)))
 }
 
 pub(super) fn read_rule_files(
     paths: &[PathBuf],
-) -> io::Result<rule_directory::SelectedRuleFilesResult> {
+) -> io::Result<selected_rule_files::SelectedRuleFilesResult> {
     request_and_parse_json(&FileReaderRequest::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
@@ -173,14 +173,14 @@ pub fn run_file_reader(mut channel: Channel) -> io::Result<()> {
         FileReaderRequest::Rules(path) => {
             let directory = path.map(PathBuf::from);
             send_json(
-                &rule_directory::LoadedRuleFiles::read_with_system_rules(directory.as_deref()),
+                &selected_rule_files::LoadedRuleFiles::read_with_system_rules(directory.as_deref()),
                 &mut channel,
             )
         }
         FileReaderRequest::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
             send_json(
-                &rule_directory::read_named_and_system_rules(&paths),
+                &selected_rule_files::read_named_and_system_rules(&paths),
                 &mut channel,
             )
         }

@@ -56,12 +56,12 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<(Vec<Rule>, String), CliError> 
     // For a file that the user did not name, only conflicts with a named file are reported.
     for file in found
         .iter_mut()
-        .filter(|file| !files.is_named_by_user(&file.file))
+        .filter(|file| !files.is_file_named_by_user(&file.file))
     {
         file.diags.retain(|diag| {
             diag.other_place
                 .as_ref()
-                .is_some_and(|place| files.is_named_by_user(&place.file))
+                .is_some_and(|place| files.is_file_named_by_user(&place.file))
         });
     }
     found.retain(|file| !file.diags.is_empty());
@@ -79,7 +79,7 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<(Vec<Rule>, String), CliError> 
     if !text.is_empty() {
         print_error(&format!("no errors, but note:\n{text}"));
     }
-    let here = |name: &str| files.is_named_by_user(name);
+    let here = |name: &str| files.is_file_named_by_user(name);
     let own = rules.rules().iter().filter(|rule| here(&rule.file));
     let own: Vec<Rule> = own.cloned().collect();
     let levels = rules.level_overrides().iter();

@@ -35,7 +35,7 @@ impl RuleSummary {
     }
 }
 
-/// Applying rules come first, then undecided ones, both by level. The others keep their order in
+/// Rules that apply come first, then undecided ones, both by level. The others keep their order in
 /// the rule set.
 pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSummary> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

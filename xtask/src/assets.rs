@@ -1,5 +1,5 @@
-//! Generates the files in `assets` that are committed; a test compares them with the committed
-//! ones.
+//! Generates the committed files in `assets`. A test fails if a committed file differs from the
+//! generated one.
 
 use std::io;
 use std::path::Path;

@@ -10,7 +10,7 @@ use toml::Value;
 use walwise::session::shipped_rule_files;
 use walwise_model::text::{self, JoinText as _};
 
-use crate::pack::{PackEntry, display_value, parse_entries, read_pack_directory};
+use crate::rule_pack::{PackEntry, display_value, parse_entries, read_pack_directory};
 
 type Fields = BTreeMap<String, Value>;
 

@@ -2,8 +2,8 @@ mod assets;
 mod compare;
 mod diff;
 mod man;
-mod pack;
 mod pictures;
+mod rule_pack;
 mod size;
 mod stale;
 

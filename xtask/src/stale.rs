@@ -9,7 +9,7 @@ use walwise::session::{shipped_rule_files, today_utc};
 use walwise_judge::compat;
 use walwise_model::text;
 
-use crate::pack::{DueEntries, PackEntry, parse_entries};
+use crate::rule_pack::{DueEntries, PackEntry, parse_entries};
 
 /// Lists the entries that are due for a check. Returns an error if an entry has no stamp.
 pub fn list_due_entries(older_than: &str) -> io::Result<String> {
@@ -43,12 +43,12 @@ pub fn list_due_entries(older_than: &str) -> io::Result<String> {
             format_check_stamp(entry)
         )
     });
-    push_section(&mut out, "Newer release since the last check", overtaken);
+    write_section(&mut out, "Newer release since the last check", overtaken);
     let old = due
         .old
         .iter()
         .map(|entry| format!("{}{}", location_and_names(entry), format_check_stamp(entry)));
-    push_section(&mut out, &format!("Checked before {oldest}"), old);
+    write_section(&mut out, &format!("Checked before {oldest}"), old);
     Ok(out)
 }
 
@@ -57,7 +57,7 @@ fn format_check_stamp(entry: &PackEntry) -> String {
     checked.map_or_else(String::new, |checked| format!("; checked {checked}"))
 }
 
-fn push_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
+fn write_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
     let none = if lines.len() == 0 { " none" } else { "" };
     let _ = writeln!(out, "\n{heading}:{none}");
     for line in lines {

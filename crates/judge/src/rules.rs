@@ -537,7 +537,7 @@ impl TestOperator {
                 _ => Ternary::Unknown,
             },
             Self::AtLeast(least) => is_at_least(value, least),
-            Self::FixedIn(lines) => of_version(&|version| version.has_fix(lines)),
+            Self::FixedIn(lines) => of_version(&|version| version.is_fixed_in(lines)),
             Self::InRange(range) => of_version(&|version| range.contains(version)),
             Self::BuildAtLeast(least) => of_version(&|version| version.build_at_least(least)),
             Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),

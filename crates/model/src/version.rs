@@ -263,7 +263,7 @@ impl Version {
     /// "6.1.112"]`. The highest one is the mainline release: it and all later versions have the
     /// fix. A version of a listed stable line has the fix from the listed release on. An earlier
     /// version that may hide fixes is unknown, and so are versions of all other lines.
-    pub fn has_fix(&self, fixed_in: &[Self]) -> Ternary {
+    pub fn is_fixed_in(&self, fixed_in: &[Self]) -> Ternary {
         let Some(mainline) = fixed_in.iter().max() else {
             return Ternary::Unknown;
         };
@@ -458,7 +458,11 @@ mod tests {
             ("6.1.100 (6.1.0-28-amd64)", Ternary::False),
             ("6.1.112 (6.1.0-28-amd64)", Ternary::True),
         ] {
-            assert_eq!(parse_version(version).has_fix(&fixed), expect, "{version}");
+            assert_eq!(
+                parse_version(version).is_fixed_in(&fixed),
+                expect,
+                "{version}"
+            );
         }
     }
 

@@ -1,8 +1,8 @@
 //! Compares an earlier report with the present one. Findings and verdicts are compared as the
 //! reports state them; no rule is evaluated again.
 
-mod parse;
 mod renames;
+mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use walwise_model::facts::{Choice, FactStability, Scope, Subject};
 use walwise_model::text::format_names_and_rest;
 
 pub use super::model::difference::FindingChangeKind;
-pub use parse::{MAX_BYTES, ReportParseError};
+pub use snapshot::{MAX_BYTES, ReportParseError};
 
 pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);

@@ -147,7 +147,7 @@ fn changing_step_comments(steps: &[Step]) -> Option<String> {
     let changes = steps.iter().filter(|step| !step.keeps_setting());
     let comments: String = (1..)
         .zip(changes)
-        .map(|(number, step)| step_comment(number, step))
+        .map(|(number, step)| commented_out_step(number, step))
         .collect();
     (!comments.is_empty())
         .then(|| format!("# Uncomment the commands that you want to run.\n{comments}"))
@@ -168,7 +168,7 @@ fn step_danger_warning(step: &Step) -> Option<&'static str> {
     }
 }
 
-fn step_comment(number: usize, step: &Step) -> String {
+fn commented_out_step(number: usize, step: &Step) -> String {
     let advice = &step.advice;
     let mut lines = vec![
         format!(

@@ -152,7 +152,10 @@ impl Upgrade {
             page_size::page_size_items(&kernels),
         ]
         .concat();
-        items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
+        items.extend(boot_needs::items_for_lines_worse_than_device(
+            &supposed.facts,
+            &items,
+        ));
         // A failing item cannot improve, so its improvements are left out. A boot line and its
         // mount share a name.
         let failing: BTreeSet<String> = items
@@ -172,7 +175,8 @@ impl Upgrade {
     }
 }
 
-/// Sorts by section, level and certainty, then by file and line number.
+/// Decided items precede undecided ones of the same level. The line number is parsed, so that line
+/// 9 precedes line 10.
 fn item_sort_key(item: &UpgradeItem) -> impl Ord + '_ {
     let place = item.place.as_deref().unwrap_or_default();
     let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));

@@ -8,7 +8,7 @@
 mod caching_host;
 pub mod capture_format;
 pub mod child;
-mod device_scan;
+mod content_scan;
 mod edited_host;
 mod live;
 mod log_files;
@@ -37,7 +37,7 @@ use crate::subprocess::MessageBytes;
 use crate::text::{self, bytes};
 
 pub use caching_host::CachingHost;
-pub use device_scan::{DeviceScan, ScanDepth};
+pub use content_scan::{ContentScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
 pub use live::{LiveHost, commit_sampler, enter_init_mount_namespace, untrusted_path_reason};
 pub use log_files::{LogFileKind, LogFileStats};
@@ -278,8 +278,8 @@ pub trait Host: Sync {
         ConfigDirective::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?)
     }
 
-    fn scan_device(&self, device: &Path, look: ScanDepth) -> Result<DeviceScan, HostError> {
-        DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
+    fn scan_device(&self, device: &Path, look: ScanDepth) -> Result<ContentScan, HostError> {
+        ContentScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
     fn run_tool(&self, tool: Tool, arguments: &[&str]) -> HostResult {
@@ -336,7 +336,7 @@ pub struct ConfigDirective {
     pub key: Vec<u8>,
     /// Value of the setting, without quotes.
     pub value: Vec<u8>,
-    /// Number of lines with this key, up to and including this line.
+    /// Number of lines with this key since the last include, up to and including this line.
     pub occurrences: u32,
 }
 

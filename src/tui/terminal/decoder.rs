@@ -185,7 +185,7 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Option<Msg>)> {
     let end = rest.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
-        // Another sequence cut this one short.
+        // A byte that cannot belong to the sequence, such as the next Escape, ends it early.
         return Some((end, (end == 0).then(|| key_event("esc"))));
     }
     Some((end + 1, interpret_control_sequence(parameters, last)))

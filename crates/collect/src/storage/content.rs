@@ -159,7 +159,7 @@ fn content_readings(
     readings
 }
 
-fn describe_contents(found: &host::DeviceScan) -> Vec<String> {
+fn describe_contents(found: &host::ContentScan) -> Vec<String> {
     let mut holds = signature_names(found);
     if holds.is_empty() && found.has_data {
         holds.push("unrecognised data".to_owned());
@@ -170,7 +170,7 @@ fn describe_contents(found: &host::DeviceScan) -> Vec<String> {
     holds
 }
 
-fn signature_names(found: &host::DeviceScan) -> Vec<String> {
+fn signature_names(found: &host::ContentScan) -> Vec<String> {
     found
         .signatures
         .iter()
@@ -203,7 +203,7 @@ fn scan_device(
     subject: &Subject,
     look: ScanDepth,
     facts: &FactSet,
-) -> Reading<host::DeviceScan> {
+) -> Reading<host::ContentScan> {
     let Some(path) = facts.value(subject, &device::PATH) else {
         return Reading::absent(format!("the device node of {subject} is unknown"));
     };
@@ -252,7 +252,7 @@ fn scan_at_available_depth(
     host: &dyn Host,
     node: &Path,
     look: ScanDepth,
-) -> Result<host::DeviceScan, HostError> {
+) -> Result<host::ContentScan, HostError> {
     let other = match look {
         ScanDepth::Brief => ScanDepth::Thorough,
         ScanDepth::Thorough => ScanDepth::Brief,
@@ -294,14 +294,14 @@ mod tests {
         Question::Content(format!("/dev/{name}").into(), ScanDepth::Brief)
     }
 
-    fn partial_scan(found: &[&str], data: bool) -> host::DeviceScan {
+    fn partial_scan(found: &[&str], data: bool) -> host::ContentScan {
         let found = found.iter().map(|&f| f.to_owned()).collect();
-        host::DeviceScan {
+        host::ContentScan {
             signatures: found,
             has_data: data,
             bytes_read: 64 << 20,
             unread_run: 1 << 20,
-            ..host::DeviceScan::default()
+            ..host::ContentScan::default()
         }
     }
 
@@ -316,15 +316,15 @@ mod tests {
 
     #[test]
     fn content_state_follows_scan_completeness() {
-        let whole = host::DeviceScan {
+        let whole = host::ContentScan {
             unread_run: 0,
             ..partial_scan(&[], false)
         };
-        let cut = host::DeviceScan {
+        let cut = host::ContentScan {
             unread_places: 3,
             ..partial_scan(&[], false)
         };
-        let held = host::DeviceScan {
+        let held = host::ContentScan {
             is_held: true,
             ..whole.clone()
         };
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn timed_out_scan_suggests_checking_the_disk() {
-        let cut = host::DeviceScan {
+        let cut = host::ContentScan {
             unread_places: 3,
             ..partial_scan(&[], false)
         };

@@ -63,7 +63,7 @@ pub fn record_target_facts(
             facts.mark_scope_inapplicable(&subject, Scope::Mount);
         } else if facts
             .value(base, &mount::CLASS)
-            .is_some_and(mount::MountClass::is_diskless)
+            .is_some_and(mount::MountClass::is_without_local_storage)
         {
             facts.mark_scope_inapplicable(&subject, Scope::Device);
         }

@@ -513,7 +513,7 @@ enum CacheReport {
 }
 
 impl CacheReport {
-    /// True if at least one report mentions a volatile cache.
+    /// True if at least one report says that a volatile cache is on.
     pub fn reports_volatile(&self) -> bool {
         matches!(self, Self::Volatile | Self::Conflicting(_))
     }

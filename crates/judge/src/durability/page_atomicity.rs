@@ -112,10 +112,10 @@ pub fn worst_page_conclusion_of_servers(
     let chain = match basis {
         AtomicityBasis::NeverOverwritten => {
             let writes = Reading::known(PageAtomicity::Whole, source);
-            return PageAtomicityConclusion::from_page_writes(writes);
+            return PageAtomicityConclusion::without_chain(writes);
         }
         AtomicityBasis::Unknown(_, reading) => {
-            return PageAtomicityConclusion::from_page_writes(reading);
+            return PageAtomicityConclusion::without_chain(reading);
         }
         AtomicityBasis::Chain(links) => links,
     };
@@ -142,10 +142,10 @@ pub fn worst_page_conclusion_of_servers(
 
 impl PageAtomicityConclusion {
     pub fn not_applicable() -> Self {
-        Self::from_page_writes(Reading::absent("no pages are stored here"))
+        Self::without_chain(Reading::absent("no pages are stored here"))
     }
 
-    fn from_page_writes(writes: Reading<PageAtomicity>) -> Self {
+    fn without_chain(writes: Reading<PageAtomicity>) -> Self {
         let none = "no chain of links for atomic page writes was checked";
         Self {
             writes,

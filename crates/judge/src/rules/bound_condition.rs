@@ -367,16 +367,16 @@ impl StackSubjects {
             .iter()
             .filter(|one| facts.layers_directly_below(one).is_empty());
         let mut open = ends.filter(|end| end.scope() != Scope::Device);
-        open.find(|end| relation == StackElementKind::Leaf || !is_diskless(facts, end))
+        open.find(|end| relation == StackElementKind::Leaf || !is_without_local_storage(facts, end))
     }
 }
 
 /// Whether the file system is on the network or in memory, so that nothing below is missing. False
 /// if its class is unknown.
-fn is_diskless(facts: &FactSet, end: &Subject) -> bool {
+fn is_without_local_storage(facts: &FactSet, end: &Subject) -> bool {
     facts
         .value(end, &mount::CLASS)
-        .is_some_and(MountClass::is_diskless)
+        .is_some_and(MountClass::is_without_local_storage)
 }
 
 #[cfg(test)]

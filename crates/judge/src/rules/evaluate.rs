@@ -34,7 +34,7 @@ pub struct RuleOutcomeCounts {
     pub rule: String,
     /// The number of subjects to which the rule applies.
     pub applies: usize,
-    /// The number of subjects for which the rule is undecided.
+    /// The number of subjects for which an unknown fact leaves the rule undecided.
     pub undecided: usize,
     /// The subjects to which the rule does not apply, in order; `walwise explain RULE` gives the
     /// reason.

@@ -77,8 +77,8 @@ choice! {
     pub enum ChangeEffect {
         Stops = "does not start",
         SlowsDown = "slower",
-        /// Commits can be slower, which no fact shows before the upgrade. The row only explains a
-        /// measured shift.
+        /// Commits can be slower, but no fact shows this before the upgrade. The change only
+        /// explains slower commits measured since a baseline.
         ExplainsShift = "slower if measured",
         ChangesSetting = "setting changes",
     }
@@ -310,7 +310,7 @@ pub enum TestOperator {
     HasOption(String),
     AtLeast(Value),
     /// The version has a fix; the list names the first fixed release of each release line
-    /// ([`Version::has_fix`]).
+    /// ([`Version::is_fixed_in`]).
     FixedIn(Vec<Version>),
     /// The version is among the faulty releases of a `[[release]]` table.
     InRange(AffectedReleases),

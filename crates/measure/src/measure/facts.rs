@@ -32,7 +32,7 @@ pub fn insert_probe_facts(
         found.directory.clone(),
         probe_source(),
     );
-    let in_force = method_in_force(found, in_force, default);
+    let in_force = measured_method_in_force(found, in_force, default);
     let paced = |figure: fn(&Latencies) -> Option<f64>, absent: &str| {
         in_force.clone().and_then_reading(|method, _| {
             let row = measured_one_page_row(found, method);
@@ -155,7 +155,7 @@ fn min_gain_percent(found: &Measurement, in_force: Method) -> f64 {
         .map_or(0.0, |found| found.gain_percent.low.max(0.0))
 }
 
-fn method_in_force(
+fn measured_method_in_force(
     found: &Measurement,
     in_force: WalMethodInForce,
     default: Method,

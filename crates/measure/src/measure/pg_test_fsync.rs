@@ -108,7 +108,7 @@ pub(crate) const PG_TEST_FSYNC_SECTIONS: [PgTestFsyncSection; 5] = [
 ];
 
 impl PgTestFsyncSection {
-    pub(crate) fn row_name(&self, test: &PgTestFsyncTest) -> String {
+    pub(crate) fn workload_row_name(&self, test: &PgTestFsyncTest) -> String {
         format!("{}: {}", self.name, test.label.trim_start())
     }
 }
@@ -181,7 +181,7 @@ mod tests {
             section
                 .tests
                 .iter()
-                .map(|test| (test, section.row_name(test)))
+                .map(|test| (test, section.workload_row_name(test)))
         };
         const { &PG_TEST_FSYNC_SECTIONS }.iter().flat_map(of)
     }

@@ -553,8 +553,7 @@ impl<'a> ProbeRun<'a> {
     fn report_progress(&mut self, phase: ProbePhase) {
         let rounds = self.samples.complete_round_count();
         let pause = (20 * self.report_duration).max(Duration::from_millis(100));
-        // The first round and the end are reported with figures immediately, without the usual
-        // pause.
+        // The first figures must not wait for the pause, and the last must include every round.
         let first_or_last = rounds == 1 || phase == ProbePhase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {

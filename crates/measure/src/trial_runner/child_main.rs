@@ -170,7 +170,7 @@ fn run_blocks(
     channel: &mut Channel,
 ) -> Result<(), String> {
     if channel
-        .send(&TrialEvent::Ready(extent.mount_source()?))
+        .send(&TrialEvent::Ready(extent.path_for_mount()?))
         .is_err()
     {
         return Ok(());

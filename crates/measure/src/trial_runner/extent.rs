@@ -19,7 +19,7 @@ pub trait Extent {
         options: &[String],
     ) -> Result<(), String>;
 
-    fn mount_source(&self) -> Result<String, String>;
+    fn path_for_mount(&self) -> Result<String, String>;
 
     fn open_device_direct(&self) -> Result<OwnedFd, Errno>;
 

@@ -81,7 +81,7 @@ impl Extent for LoopFile {
         self.fill_holes()
     }
 
-    fn mount_source(&self) -> Result<String, String> {
+    fn path_for_mount(&self) -> Result<String, String> {
         Ok(self.device.path.clone())
     }
 

@@ -66,7 +66,7 @@ impl<'a> MountedCandidate<'a> {
             candidate.mkfs.get(1..).unwrap_or_default(),
         )?;
         let (flags, data) = split_mount_options(&candidate.mount);
-        let device = extent.mount_source()?;
+        let device = extent.path_for_mount()?;
         mount(
             Some(device.as_str()),
             place,

@@ -511,7 +511,6 @@ impl FactSet {
         self.merge(part);
     }
 
-    /// Does nothing if the set has an equal note.
     pub fn add_note_once(&mut self, note: impl Into<Note>) {
         let note = note.into();
         if !self.notes.contains(&note) {

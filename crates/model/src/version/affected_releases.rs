@@ -34,7 +34,7 @@ pub struct AffectedReleases {
 impl AffectedReleases {
     pub fn contains(&self, version: &Version) -> Ternary {
         self.is_after_fault_introduced(version)
-            .and(!self.has_fix(version))
+            .and(!self.is_fixed_in(version))
     }
 
     pub fn all_listed_versions(&self) -> impl Iterator<Item = &Version> {
@@ -63,7 +63,7 @@ impl AffectedReleases {
         Ternary::any(self.from.iter().map(one))
     }
 
-    fn has_fix(&self, version: &Version) -> Ternary {
+    fn is_fixed_in(&self, version: &Version) -> Ternary {
         // Before a tail in brackets, the numbers are those of the upstream release. They decide
         // more exactly than a build number, so builds are not compared then.
         let builds = self

@@ -5,7 +5,7 @@
 //! The report read only samples of the disk. The script reads every byte, unless a person
 //! disables that check.
 
-use super::{comment_out, no_changes_comment, step_comment};
+use super::{comment_out, commented_out_step, no_changes_comment};
 use crate::disk_id::{self, DiskIdAttribute};
 use crate::mkfs::{self, find_step_changing_setting, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
@@ -56,7 +56,7 @@ fn zfs_plan_comments(plan: &Plan) -> String {
     comment_out(head)
         + &filesystem_request_comment(plan)
         + &numbered
-            .map(|(number, step)| step_comment(number, step))
+            .map(|(number, step)| commented_out_step(number, step))
             .collect::<String>()
 }
 

@@ -292,7 +292,7 @@ impl<'f> DependencyGraph<'f> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::boot_needs::{list_boot_needs, severity_raising_items};
+    use super::super::boot_needs::{items_for_lines_worse_than_device, list_boot_needs};
     use super::*;
     use walwise_judge::rules::Level;
     use walwise_model::facts::Source;
@@ -369,7 +369,7 @@ mod tests {
     fn affected_boot_need_names(item: UpgradeItem) -> String {
         let facts = facts_with_boot_lines();
         let mut items = vec![item];
-        items.extend(severity_raising_items(&facts, &items));
+        items.extend(items_for_lines_worse_than_device(&facts, &items));
         let needs = list_boot_needs(&facts, &items);
         let broken = needs.iter().filter(|need| !need.answer.works_unchanged());
         broken.map(|need| need.name.as_str()).join_with(" ")
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn required_lines_raise_severity() {
         let items = [failing_upgrade_item(&Subject::host(), Some("vault"))];
-        let raised = severity_raising_items(&facts_with_boot_lines(), &items);
+        let raised = items_for_lines_worse_than_device(&facts_with_boot_lines(), &items);
         let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();
         assert_eq!(
             critical,

@@ -24,7 +24,10 @@ pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> 
 
 /// Items for boot lines whose failure is more severe than that of their device: a required file
 /// system on an optional encrypted device.
-pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<UpgradeItem> {
+pub fn items_for_lines_worse_than_device(
+    facts: &FactSet,
+    items: &[UpgradeItem],
+) -> Vec<UpgradeItem> {
     let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {

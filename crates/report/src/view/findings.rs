@@ -44,7 +44,6 @@ pub(crate) fn target_undecided_section(
     undecided_section(chapter, Section::new_part("Undecided"), about)
 }
 
-/// Findings about the host, and findings about other subjects that belong to no target.
 pub(crate) fn host_and_other_untargeted_findings(
     report: &Report,
 ) -> (Vec<&Finding>, Vec<&Finding>) {

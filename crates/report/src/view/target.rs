@@ -20,7 +20,8 @@ pub fn verdict_or_content_heading(report: &Report, target: &TargetSummary) -> Ri
     RichText::verdict(word).append(rest)
 }
 
-/// Reservations are missing redundancy, and sessions whose own settings make commits less durable.
+/// A reservation is a lack of redundancy, or a session whose own settings make commits less
+/// durable.
 pub fn verdict_text_with_reservations(verdict: &Verdict) -> RichText {
     RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
 }

@@ -30,7 +30,7 @@ pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
             .filter(|item| item.part == part)
             .collect();
         if !items.is_empty() {
-            sections.push(upgrade_part_section(part, &items));
+            sections.push(outcome_section(part, &items));
         }
     }
     let told = sections.len() > before;
@@ -54,7 +54,7 @@ fn downgrade_note(one: &FactAssumption) -> Option<String> {
     })
 }
 
-fn upgrade_part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
+fn outcome_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     let mut section = Section::new_top(part.as_str());
     let is_minor = |item: &&&UpgradeItem| item.undecided && item.level < Level::Warning;
     let bullet = |item: &&UpgradeItem| {

@@ -5,8 +5,8 @@
 //! reads the mount table only once, so each scan creates a new `LiveHost`.
 
 pub mod commit_sampler;
+mod content_scan;
 mod conversation;
-mod device_scan;
 pub(super) mod files;
 mod hang_risk;
 pub(super) mod machine;
@@ -76,7 +76,7 @@ impl Default for LiveHost {
 impl LiveHost {
     #[cfg(any(test, feature = "testing"))]
     pub fn device_signature_names() -> Vec<&'static str> {
-        device_scan::magic::device_signature_names()
+        content_scan::magic::device_signature_names()
     }
 
     /// The names of the signatures in parts of a device. Each part is an offset and the bytes at
@@ -86,7 +86,7 @@ impl LiveHost {
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
         let parts = parts.into_iter().collect();
-        device_scan::magic::DeviceRegions { size, parts }.detect_signature_names()
+        content_scan::magic::DeviceRegions { size, parts }.detect_signature_names()
     }
 
     /// Creates a host that sends questions that may hang to a child. The child is this program
@@ -124,9 +124,9 @@ impl LiveHost {
             // full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
-            Question::Content(_, ScanDepth::Brief) => Some(device_scan::BRIEF_TIME + READ_GRACE),
+            Question::Content(_, ScanDepth::Brief) => Some(content_scan::BRIEF_TIME + READ_GRACE),
             Question::Content(_, ScanDepth::Thorough) => {
-                Some(device_scan::THOROUGH_TIME + READ_GRACE)
+                Some(content_scan::THOROUGH_TIME + READ_GRACE)
             }
             // Each of these may block: command line and environment come from the process's memory,
             // whose mappings may never respond. Open files, and the key files that crypttab names,
@@ -169,7 +169,7 @@ impl LiveHost {
     /// [`BRIEF_SCANS_TOTAL`] in total.
     fn ask_brief_scan(&self, question: &Question) -> HostResult {
         let mut spent = lock(&self.brief_scan_time);
-        if *spent + device_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
+        if *spent + content_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
             return Err(HostError::new(
                 HostErrorKind::TimedOut,
                 "the time limit for disks not named on the command line was reached",
@@ -286,7 +286,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
         UserName(uid) => machine::user_name(*uid),
         Run(tool, arguments) => programs::run_tool(*tool, arguments)
             .map(|text| redact::redact_program_output(*tool, arguments, text)),
-        Content(path, look) => device_scan::scan(path, *look),
+        Content(path, look) => content_scan::scan(path, *look),
         Superblock(path, kind) => superblock::read_superblock(path, *kind),
         PgSettings(_) | MysqlSettings(_) => Err(HostError::failed(
             "walwise queries a server only with the rights of the server's user",

@@ -95,7 +95,7 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// A text with its parts that may be masked.
+/// A text, with the parts that its place shows to identify a host or person.
 #[derive(Default)]
 struct MaskableText<'t> {
     text: &'t [u8],

@@ -98,7 +98,7 @@ fn unexamined_or_unmet_parameters(
         let is_seen = match &*setting.key {
             b"resume" => is_there(&value),
             b"rd.md.uuid" => is_there(&format!("/dev/disk/by-id/md-uuid-{value}")),
-            b"rd.luks.uuid" => is_luks_unlocked(facts, &value),
+            b"rd.luks.uuid" => is_luks_mapping_active(facts, &value),
             b"rd.lvm.lv" => is_logical_volume_active(facts, &value),
             b"rd.lvm.vg" => {
                 let begins = format!("{}-", escape_mapping_name(&value));
@@ -145,7 +145,7 @@ fn escape_mapping_name(name: &str) -> String {
 }
 
 /// `header` is `luks-UUID` or `UUID`.
-fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
+fn is_luks_mapping_active(facts: &FactSet, header: &str) -> bool {
     let header = header.strip_prefix("luks-").unwrap_or(header);
     facts
         .known_values_by_subject(&block::DM_UUID)

@@ -28,7 +28,11 @@ pub(super) fn pg_test_fsync_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Loa
     let mut loads = Vec::new();
     for section in PG_TEST_FSYNC_SECTIONS {
         for test in section.tests {
-            loads.push(pg_test_fsync_load(section.row_name(test), *test, stage)?);
+            loads.push(pg_test_fsync_load(
+                section.workload_row_name(test),
+                *test,
+                stage,
+            )?);
         }
     }
     Ok(loads)

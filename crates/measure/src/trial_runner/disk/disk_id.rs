@@ -38,7 +38,7 @@ impl DiskId {
 
     /// True if the user typed this id, apart from differences in blanks.
     pub fn matches_typed_id(&self, typed: &str) -> bool {
-        normalise_valid_id(typed).is_some_and(|typed| typed == self.as_str())
+        parse_disk_id(typed).is_some_and(|typed| typed == self.as_str())
     }
 }
 
@@ -60,9 +60,9 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentifiers]) -> Result<DiskId, &'s
         .ok_or("has neither a unique serial number nor a unique WWN, so it cannot be distinguished from other disks")
 }
 
-/// `None` for an id with characters outside printable ASCII, without any letter or digit but 0, or
-/// with a length outside 2 to 128.
-fn normalise_valid_id(word: &str) -> Option<String> {
+/// Joins words by single spaces. `None` unless the id has 2 to 128 printable ASCII characters, one
+/// of them a letter or a digit other than 0.
+fn parse_disk_id(word: &str) -> Option<String> {
     let word = word.split_whitespace().join_with(" ");
     let types = word
         .bytes()
@@ -80,15 +80,14 @@ fn parse_vpd_serial(page: &[u8]) -> Option<String> {
         return None;
     };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
-    normalise_valid_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
+    parse_disk_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
 }
 
 /// The ids of all disks, except those that the kernel hides because they are paths of a multipath
 /// disk.
 pub fn read_visible_disk_identifiers() -> Vec<DiskIdentifiers> {
     let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let shown =
-        |home: &Path, file: &str| normalise_valid_id(&fs::read_to_string(home.join(file)).ok()?);
+    let shown = |home: &Path, file: &str| parse_disk_id(&fs::read_to_string(home.join(file)).ok()?);
     let plate = |entry: fs::DirEntry| {
         let home = entry.path();
         if fs::read_to_string(home.join("hidden")).is_ok_and(|says| says.trim() == "1") {
@@ -115,8 +114,8 @@ mod tests {
     fn disk_identifiers(name: &str, serial: &str, wwn: &str) -> DiskIdentifiers {
         DiskIdentifiers {
             name: name.to_owned(),
-            serial: normalise_valid_id(serial),
-            wwn: normalise_valid_id(wwn),
+            serial: parse_disk_id(serial),
+            wwn: parse_disk_id(wwn),
         }
     }
 
@@ -161,7 +160,7 @@ mod tests {
         ] {
             assert!(!known.matches_typed_id(typed), "{typed}");
         }
-        assert_eq!(normalise_valid_id("\u{1b}[2J1"), None);
+        assert_eq!(parse_disk_id("\u{1b}[2J1"), None);
     }
 
     #[test]

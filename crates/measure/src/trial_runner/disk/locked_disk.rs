@@ -444,7 +444,7 @@ impl Extent for LockedDisk {
         self.check_and_mark_after_mkfs()
     }
 
-    fn mount_source(&self) -> Result<String, String> {
+    fn path_for_mount(&self) -> Result<String, String> {
         proc_fd_path(&self.descriptor)
     }
 

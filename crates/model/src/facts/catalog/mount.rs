@@ -141,7 +141,7 @@ choice! {
 
 impl MountClass {
     /// Whether the file system uses no device and no other file system of this host.
-    pub fn is_diskless(self) -> bool {
+    pub fn is_without_local_storage(self) -> bool {
         matches!(self, Self::Network | Self::Memory)
     }
 }

@@ -219,7 +219,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::device_scan::AlignedBuffer;
+use super::content_scan::AlignedBuffer;
 use super::open_block_device;
 use crate::host::{HostError, HostResult, SuperblockKind};
 use walwise_model::facts::choice;

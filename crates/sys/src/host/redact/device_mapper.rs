@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use crate::host::is_in_word_list;
 use crate::text::bytes::lines;
 
-/// Targets of whose status the numbers and the words of [`STATUS_WORDS`] are kept.
+/// Targets whose status is kept. `?` replaces each word that is neither a number nor in
+/// [`STATUS_WORDS`].
 pub const TARGETS_WITH_STATUS: &str = "thin thin-pool snapshot snapshot-merge cache writecache raid mirror multipath vdo era \
     clone integrity verity";
 

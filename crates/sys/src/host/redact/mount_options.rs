@@ -77,7 +77,7 @@ fn strip_private_value(option: &[u8]) -> &[u8] {
 
 /// Whether the filter kept every option and every value. Private values, which no kernel reads, do
 /// not count.
-pub fn is_option_list_complete(written: &[u8], kept: &[u8]) -> bool {
+pub fn keeps_all_options(written: &[u8], kept: &[u8]) -> bool {
     written
         .split(|b| *b == b',')
         .map(strip_private_value)

@@ -6,7 +6,7 @@
 //! incomplete one must never be pasted.
 
 use super::mount_options::{
-    LOCAL_TYPES, is_local_disk, is_option_list_complete, names_local_disk, redact_mount_options,
+    LOCAL_TYPES, is_local_disk, keeps_all_options, names_local_disk, redact_mount_options,
 };
 use super::service_unit::section_assignments;
 use crate::host::{ConfigDirective, is_in_word_list};
@@ -74,7 +74,7 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let all = if spilled {
             b"excess"
         } else {
-            completeness_word(numbers && from == device && is_option_list_complete(written, &kept))
+            completeness_word(numbers && from == device && keeps_all_options(written, &kept))
         };
         let numbers = if numbers {
             rest.join(&b' ')
@@ -115,7 +115,7 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     for (line, key, value) in &assignments {
         if let Some(setting) = redact_mount_unit_setting(*line, key, value, local) {
             all &= if key == b"Options" {
-                is_option_list_complete(value, &setting.value)
+                keeps_all_options(value, &setting.value)
             } else {
                 setting.value == *value
             };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::{Source, UnknownReason};
-use crate::host::DeviceScan;
+use crate::host::ContentScan;
 use crate::trial_runner::disk::disk_id::DiskId;
 
 const BYTES: u64 = 1 << 30;
@@ -425,11 +425,11 @@ fn unknown_facts_and_findings_refuse_erasing() {
 
 #[test]
 fn incomplete_scan_refuses_erasing() {
-    let cut = DeviceScan {
+    let cut = ContentScan {
         unread_places: 1,
-        ..DeviceScan::default()
+        ..ContentScan::default()
     };
-    assert!(DeviceScan::decode(&cut.encode()).is_ok_and(|scan| scan.unread_places == 1));
+    assert!(ContentScan::decode(&cut.encode()).is_ok_and(|scan| scan.unread_places == 1));
     let unread = free_disk_facts_with_reading(
         &device::CONTENT,
         Reading::unknown(

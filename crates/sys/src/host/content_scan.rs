@@ -16,7 +16,7 @@ choice! {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct DeviceScan {
+pub struct ContentScan {
     /// Known signatures by name, such as `ext4`, `LVM2`, `GPT` or `LUKS`.
     pub signatures: Vec<String>,
     /// Whether the scan found a block that is neither all zeros nor all ones.
@@ -31,7 +31,7 @@ pub struct DeviceScan {
     pub unread_places: u64,
 }
 
-impl DeviceScan {
+impl ContentScan {
     pub fn encode(&self) -> Vec<u8> {
         let Self {
             signatures: found,
@@ -95,22 +95,22 @@ mod tests {
             [data, held]: [bool; 2],
             [bytes_read, unread_run, places_left]: [u64; 3],
         ) {
-            let content = DeviceScan { signatures: found, has_data: data, is_held: held, bytes_read, unread_run, unread_places: places_left };
-            prop_assert_eq!(DeviceScan::decode(&content.encode()), Ok(content));
+            let content = ContentScan { signatures: found, has_data: data, is_held: held, bytes_read, unread_run, unread_places: places_left };
+            prop_assert_eq!(ContentScan::decode(&content.encode()), Ok(content));
         }
 
         #[test]
         fn device_scan_decoder_never_panics(bytes: Vec<u8>) {
-            let _ = DeviceScan::decode(&bytes);
+            let _ = ContentScan::decode(&bytes);
         }
     }
 
     #[test]
     fn device_scan_lacking_a_number_is_rejected() {
-        let whole = String::from_utf8(DeviceScan::default().encode()).unwrap();
+        let whole = String::from_utf8(ContentScan::default().encode()).unwrap();
         for line in whole.lines() {
             let cut = whole.replace(&format!("{line}\n"), "");
-            assert!(DeviceScan::decode(cut.as_bytes()).is_err(), "{line}");
+            assert!(ContentScan::decode(cut.as_bytes()).is_err(), "{line}");
         }
     }
 }

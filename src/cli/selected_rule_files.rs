@@ -34,7 +34,7 @@ pub(super) struct SelectedRuleFiles {
 }
 
 impl SelectedRuleFiles {
-    pub fn is_named_by_user(&self, file: &str) -> bool {
+    pub fn is_file_named_by_user(&self, file: &str) -> bool {
         self.named.iter().any(|name| name == file)
     }
 }

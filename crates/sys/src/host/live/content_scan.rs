@@ -22,7 +22,7 @@ use rustix::fs::OFlags;
 use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
 use super::{is_held_exclusively, open_block_device};
-use crate::host::{DeviceScan, HostResult, ScanDepth};
+use crate::host::{ContentScan, HostResult, ScanDepth};
 use walwise_model::parallel::map_with_thread_per_item;
 
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
@@ -54,10 +54,10 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
         full_read_limit: whole,
     };
     if named && is_held_exclusively(path)? {
-        return Ok(DeviceScan {
+        return Ok(ContentScan {
             is_held: true,
             unread_places: 1,
-            ..DeviceScan::default()
+            ..ContentScan::default()
         }
         .encode());
     }
@@ -71,7 +71,7 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
     Ok(content.encode())
 }
 
-fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<DeviceScan> {
+fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<ContentScan> {
     let size = device.seek(SeekFrom::End(0))?;
     let tail = offsets::tail_offset(size);
     let ends = [(0, END_BYTES.min(size)), (tail, size - tail)];
@@ -101,7 +101,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
             .collect();
         looked.read_ranges_in_parallel(&samples, false)?;
     }
-    Ok(DeviceScan {
+    Ok(ContentScan {
         signatures: regions.detect_signature_names(),
         has_data: looked.has_data,
         is_held: false,
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+    fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> ContentScan {
         scan_image_within_time(Duration::from_secs(60), size, parts)
     }
 
@@ -298,12 +298,12 @@ mod tests {
         file
     }
 
-    fn scan_image_within_time(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+    fn scan_image_within_time(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> ContentScan {
         let file = image_file(size, parts);
         scan_device(file, 7, time_budget(time)).unwrap()
     }
 
-    fn scan_image_samples_only(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+    fn scan_image_samples_only(size: u64, parts: &[(u64, &[u8])]) -> ContentScan {
         let file = image_file(size, parts);
         let time = TimeBudget {
             full_read_limit: Duration::ZERO,
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn empty_images_have_no_data() {
         for size in [0, 1, 511, 4096, 3 << 20, 300 << 20] {
-            let whole = DeviceScan {
+            let whole = ContentScan {
                 bytes_read: size,
-                ..DeviceScan::default()
+                ..ContentScan::default()
             };
             assert_eq!(scan_image(size, &[]), whole, "{size}");
         }
@@ -328,7 +328,7 @@ mod tests {
             time_budget(THOROUGH_TIME),
         )
         .unwrap();
-        assert_eq!(null, DeviceScan::default());
+        assert_eq!(null, ContentScan::default());
     }
 
     #[test]

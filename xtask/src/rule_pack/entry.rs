@@ -55,7 +55,7 @@ fn parse_file_entries(file: &str, text: &str) -> Result<Vec<PackEntry>, String> 
         for row in rows {
             let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
             let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;
-            found.push(build_entry(
+            found.push(entry_from_row(
                 file,
                 lines.line_number(row.span().start),
                 kind,
@@ -67,7 +67,7 @@ fn parse_file_entries(file: &str, text: &str) -> Result<Vec<PackEntry>, String> 
     Ok(found)
 }
 
-fn build_entry(
+fn entry_from_row(
     file: &str,
     line: usize,
     kind: &str,

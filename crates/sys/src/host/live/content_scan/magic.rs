@@ -13,7 +13,7 @@ const SIGNATURES: &str = include_str!("signatures.txt");
 struct Signature {
     name: &'static str,
     offset: u64,
-    /// Whether the offset is the distance from the end of the device.
+    /// The offset in `signatures.txt` is negative.
     is_from_end: bool,
     magic: Vec<u8>,
 }
