@@ -99,6 +99,7 @@ fn changing_commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn every_target_of_every_host_has_every_answer() {
     let (mut undecided, mut all) = (BTreeMap::<String, usize>::new(), 0);
     for path in recorded_host_files() {

@@ -130,6 +130,10 @@ impl PageContext<'_> {
         for section in verdict.into_iter().flat_map(target::evidence_sections) {
             self.section_renderer().push_section(page, &section);
         }
+        if let Some(sentence) = verdict.and_then(target::known_faults_sentence) {
+            let lines = text::wrapped_lines(&sentence, PLAIN, self.room.columns);
+            page.blocks.push(PageBlock::new_text(lines));
+        }
     }
 
     fn push_verdict(&self, page: &mut Page, target: &TargetSummary) {

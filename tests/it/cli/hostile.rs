@@ -242,6 +242,7 @@ fn commands_reading_captures() -> Vec<Vec<&'static str>> {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn damaged_captures_cause_no_panic_or_escape_sequence() {
     let captures = recorded_captures();
     let damages = prop::collection::vec((any::<prop::sample::Index>(), arbitrary_damage()), 1..12);
@@ -272,6 +273,7 @@ fn damaged_captures_cause_no_panic_or_escape_sequence() {
 /// A different share of the words is changed in each run: with all of them changed, even the tables
 /// would be unreadable.
 #[test]
+#[ignore = "exhaustive"]
 fn hostile_names_are_escaped_in_every_output() {
     const SHARES: usize = 5;
     for name in [

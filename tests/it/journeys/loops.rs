@@ -77,7 +77,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
             selected_target(&screen.contents()) != before
         });
     }
-    pty.wait_for_text("Durability cannot be checked until");
+    pty.wait_for_text("Durability");
     pty.press("4");
     let shown = pty.wait_for_text("in order of application");
     assert!(shown.contains("mkfs.options"), "{shown}");
@@ -93,7 +93,7 @@ fn screens_lead_from_free_disk_to_exported_plan() {
     let mut pty = Pty::start_walwise_in(place.path(), &[], &[&disk.device]);
     let shown = pty.wait_for_text("Fix first");
     for said in [
-        "Durability cannot be checked until",
+        "Durability",
         "No mount, swap area",
         "ext4",
         "mkfs options",

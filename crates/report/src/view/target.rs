@@ -72,7 +72,7 @@ pub(crate) fn target_report_part_sections<'a>(
 }
 
 /// Counts the known faults that were checked and that apply; `None` if no known fault was checked.
-fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
+pub fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
     let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
     let rules: BTreeSet<&str> = evidence
         .filter(|one| one.layer.is_rule())
