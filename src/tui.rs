@@ -13,9 +13,14 @@ mod click_map {
     //!
     //! Most areas act like a key, so the keyboard can do all that the mouse can.
 
+    use ratatui::buffer::Buffer;
     use ratatui::layout::{Position, Rect};
+    use ratatui::text::{Line, Span};
+    use ratatui::widgets::Widget;
 
     use super::key_press::KeyPress;
+    use super::theme::ACCENT;
+    use super::widgets::area;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum ClickTarget {
@@ -60,6 +65,26 @@ mod click_map {
                 .find(|(place, _)| place.contains(cell))
                 .map(|(_, hit)| hit)
         }
+    }
+
+    /// Draws a key and its label as a clickable area that acts like the first of `keys`. Returns the
+    /// rest of the row.
+    pub fn draw_key_hint(
+        (key, label): (&str, &str),
+        keys: &str,
+        row: Rect,
+        hits: &mut ClickMap,
+        buffer: &mut Buffer,
+    ) -> Rect {
+        let line = Line::from(vec![
+            Span::raw(" "),
+            Span::styled(key, ACCENT),
+            Span::raw(format!(" {label}  ")),
+        ]);
+        let (place, rest) = area::split_left(row, area::saturating_columns(line.width()));
+        line.render(place, buffer);
+        hits.add_key_area(place, keys);
+        rest
     }
 }
 mod assumptions {

@@ -5,7 +5,7 @@ use ratatui::layout::{Rect, Size};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
-use super::click_map::ClickMap;
+use super::click_map::{ClickMap, draw_key_hint};
 use super::command::{self, KeyCommand};
 use super::filter::Filter;
 use super::model::Model;
@@ -399,26 +399,6 @@ fn draw_footer(
             buffer,
         )
     });
-}
-
-/// Draws a key and its label as a clickable area that acts like the first of `keys`. Returns the
-/// rest of the row.
-pub fn draw_key_hint(
-    (key, label): (&str, &str),
-    keys: &str,
-    row: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
-) -> Rect {
-    let line = Line::from(vec![
-        Span::raw(" "),
-        Span::styled(key, ACCENT),
-        Span::raw(format!(" {label}  ")),
-    ]);
-    let (place, rest) = area::split_left(row, area::saturating_columns(line.width()));
-    line.render(place, buffer);
-    hits.add_key_area(place, keys);
-    rest
 }
 
 fn footer_command_width(command: &KeyCommand) -> usize {

@@ -8,10 +8,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
-use super::click_map::{ClickMap, ClickTarget};
+use super::click_map::{ClickMap, ClickTarget, draw_key_hint};
 use super::command::{self, KeyCommand};
 use super::export_state::{SaveForm, SaveFormStage};
-use super::frame::draw_key_hint;
 use super::model::{Model, Overlay};
 use super::page_view::PageView;
 use super::screen_data::ConfirmationRequest;

@@ -45,6 +45,10 @@ mod tests {
         }
         let flags = include_str!("storage/controller/battery_flags.txt");
         check_rows::<4>(flags);
+        // A missing flag could make a battery count as healthy.
+        assert_eq!(rows::<4>(flags).count(), 11);
+        let newer = rows::<4>(flags).filter(|[.., age]| *age == "newer");
+        assert_eq!(newer.count(), 3);
         for [flag, harmless, state, age] in rows(flags) {
             assert!(
                 ["ok", "no"].contains(&harmless) && ["", "newer"].contains(&age),

@@ -20,13 +20,17 @@ pub fn are_mounts_visible(entries: &[MountEntry]) -> Vec<bool> {
         children.entry(parent).or_default().push(entry);
         points.entry(parent).or_default().insert(&entry.point);
     }
-    // The mounts of a cycle are below no root, so the walk from the roots does not reach them. Of
-    // several mounts with one id, at most one is reached.
+    let mut id_counts: HashMap<u64, usize> = HashMap::new();
+    for entry in entries {
+        *id_counts.entry(entry.id).or_default() += 1;
+    }
+    // The mounts of a cycle are below no root, so the walk from the roots does not reach them. A
+    // repeated id, which no kernel prints, makes its mounts unreachable.
     let (mut reached, mut open) = (BTreeSet::new(), vec![NO_MOUNT]);
     while let Some(parent) = open.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
-            let is_last_of_id = by_id.get(&child.id) == Some(&child);
-            if is_last_of_id && !is_covered(child, &points, &by_id) {
+            let has_own_id = id_counts.get(&child.id) == Some(&1);
+            if has_own_id && !is_covered(child, &points, &by_id) {
                 reached.insert(child.line);
                 open.push(child.id);
             }
@@ -99,6 +103,14 @@ mod tests {
             )
             .entries,
         )
+    }
+
+    #[test]
+    fn mounts_with_a_repeated_id_are_not_visible() {
+        assert_eq!(
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/a"), (5, 1, "/a/x"), (5, 1, "/b")]),
+            [true, true, false, false]
+        );
     }
 
     #[test]

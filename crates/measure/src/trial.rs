@@ -282,10 +282,12 @@ impl TrialRecord {
             ExtentKind::Disk => return LoopFidelity::NotNeeded,
         }
         let rows = [CellSubject::Host, CellSubject::Floor].map(|runner| (runner, 0));
-        let ratios = match self.complete_log_rates(&rows).as_slice() {
-            [host, floor] => log_ratios(host, floor, MAX_TRIAL_BLOCKS),
+        let mut ratios = match self.complete_log_rates(&rows).as_slice() {
+            [host, floor] => log_ratios(host, floor, usize::MAX),
             _ => Vec::new(),
         };
+        ratios.retain(|ratio| ratio.is_finite());
+        ratios.truncate(MAX_TRIAL_BLOCKS);
         let most = MAX_LATENCY_RATIO.ln();
         match log_ratio_interval(&ratios) {
             None => LoopFidelity::Unknown,

@@ -284,6 +284,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
             before.unknown_facts,
         ),
         ("unreadable parts of the baseline", before.unreadable),
+        ("unreadable parts of this report", now.unreadable),
     ] {
         if count > 0 {
             remarks.push(format!("{what}: {count}"));

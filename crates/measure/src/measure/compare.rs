@@ -2,8 +2,8 @@
 //! observation is the ratio of two medians of the same run; the sign test gives the interval.
 
 use super::{
-    Comparison, ComparisonConclusion, Estimate, Latencies, MEANINGFUL_PERCENT, Measurement, Method,
-    MethodResult, order_statistics,
+    Comparison, ComparisonConclusion, Estimate, Latencies, Measurement, Method, MethodResult,
+    order_statistics,
 };
 
 /// Error probability of one comparison. A probe makes at most four comparisons, which err together
@@ -36,7 +36,7 @@ pub fn compare_paced_commits(
         method,
         against,
         gain_percent,
-        settled: conclusion_from_gain(interval),
+        settled: order_statistics::conclusion_from_gain(interval),
     })
 }
 
@@ -62,29 +62,6 @@ fn gain_at_page_count(
     paired_gain(rounds(method)?, rounds(against)?)
 }
 
-/// `gain` is the interval of a gain in percent, if there is one.
-pub fn conclusion_from_gain(gain: Option<Estimate>) -> ComparisonConclusion {
-    match gain {
-        Some(gain) if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT => {
-            ComparisonConclusion::Settled
-        }
-        Some(gain) if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT => {
-            ComparisonConclusion::NoMeaningfulDifference
-        }
-        _ => ComparisonConclusion::NotSettled,
-    }
-}
-
-/// The gain in percent of a latency that is `ratio` times as long.
-pub fn gain_percent(ratio: Estimate) -> Estimate {
-    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
-    Estimate {
-        value: percent(ratio.value),
-        low: percent(ratio.high),
-        high: percent(ratio.low),
-    }
-}
-
 /// Gain of `method` in percent of the latency of `other`, and the same if the rounds suffice for an
 /// interval with the error probability [`ALPHA`].
 fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, Option<Estimate>)> {
@@ -97,8 +74,9 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, Option<Estima
         return None;
     }
     let interval = order_statistics::median_interval(&ratios, ALPHA);
-    let gain = gain_percent(order_statistics::median_interval_or_span(&ratios, ALPHA));
-    Some((gain, interval.map(gain_percent)))
+    let gain =
+        order_statistics::gain_percent(order_statistics::median_interval_or_span(&ratios, ALPHA));
+    Some((gain, interval.map(order_statistics::gain_percent)))
 }
 
 /// The conclusion of the probe from all comparisons. A best method other than the default settles
@@ -126,7 +104,7 @@ mod tests {
 
     fn conclusion_from_bounds(low: f64, high: f64) -> ComparisonConclusion {
         let value = f64::midpoint(low, high);
-        conclusion_from_gain(Some(Estimate { value, low, high }))
+        order_statistics::conclusion_from_gain(Some(Estimate { value, low, high }))
     }
 
     #[test]

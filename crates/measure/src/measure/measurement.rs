@@ -131,10 +131,6 @@ impl Caveat {
         }
         self.text.clone()
     }
-
-    pub fn prevents_comparison_with_other_probes(&self) -> bool {
-        self.refuses_advice || self.id.affects_all_methods_alike()
-    }
 }
 
 choice! {

@@ -1,11 +1,34 @@
 //! Quantiles, and the interval of a median. They assume no distribution, because latencies are
 //! skewed and have bursts.
 
-use super::Estimate;
+use super::{ComparisonConclusion, Estimate, MEANINGFUL_PERCENT};
 
 /// Error probability of a single interval. Comparisons of several methods need a smaller
 /// probability.
 pub const ALPHA: f64 = 0.05;
+
+/// `gain` is the interval of a gain in percent, if there is one.
+pub fn conclusion_from_gain(gain: Option<Estimate>) -> ComparisonConclusion {
+    match gain {
+        Some(gain) if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT => {
+            ComparisonConclusion::Settled
+        }
+        Some(gain) if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT => {
+            ComparisonConclusion::NoMeaningfulDifference
+        }
+        _ => ComparisonConclusion::NotSettled,
+    }
+}
+
+/// The gain in percent of a latency that is `ratio` times as long.
+pub fn gain_percent(ratio: Estimate) -> Estimate {
+    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+    Estimate {
+        value: percent(ratio.value),
+        low: percent(ratio.high),
+        high: percent(ratio.low),
+    }
+}
 
 /// The integer part; 0 for a negative value.
 pub fn floor_to_usize(value: f64) -> usize {

@@ -9,10 +9,9 @@ mod sentences;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compare::{conclusion_from_gain, gain_percent};
 use super::order_statistics::{
-    ALPHA, median_interval, median_interval_or_span, median_of, paired_ratios,
-    quantile_fn_with_equal_round_weight,
+    ALPHA, conclusion_from_gain, gain_percent, median_interval, median_interval_or_span, median_of,
+    paired_ratios, quantile_fn_with_equal_round_weight,
 };
 use super::requirement::NotDurable;
 use super::{

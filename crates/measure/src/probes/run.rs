@@ -337,6 +337,9 @@ impl<'a> ProbeRun<'a> {
         for cell in &mut self.samples.cells {
             let bytes = cell.pages as usize * plan_page_bytes(self.plan);
             let is_direct = cell.method.is_direct();
+            if is_direct {
+                stage.reserve_bytes(bytes as u64)?;
+            }
             let opened = match stage.scratch.open_file(WAL_FILE, open_flags(cell.method)) {
                 Err(Errno::INVAL | Errno::OPNOTSUPP) if is_direct => {
                     Err("the file system refuses O_DIRECT".to_owned())

@@ -4,7 +4,6 @@ use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail};
 use super::{RichText, Section, wording};
 use crate::missing_facts::{self, FactRemedy};
-
 use crate::{Report, TargetSummary};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::MissingFact;
