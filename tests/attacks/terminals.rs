@@ -10,9 +10,9 @@ const MOST: u64 = 150 << 20;
 /// Places where root pastes: the keys that lead there, and the text that the screen then shows.
 const PLACES: [(&str, &str); 5] = [
     ("", "Fix first"),
-    ("2/", "esc clears"),
+    ("2/", "esc clear"),
     ("?", "type to filter"),
-    ("w", "which fact?"),
+    ("w", "choose a fact"),
     ("es\x15", "Save as text"),
 ];
 
